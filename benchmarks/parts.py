@@ -1,12 +1,12 @@
-"""A study of data in parts: `python -m benchmarks.parts [MODEL] [MILLIONS ...] [--workers N]
+"""A large file: `python -m benchmarks.parts [one|chain] [MILLIONS ...] [--workers N]
 [--keep FOLDER]`.
 
-The CE-like population, all ten predictors, three schemes, L = 5, in parts of a million records;
-MODEL is "normal-mixture" (K = 3, positive incomes) or "two-part". The command that a user types, in
-a process of its own: processor seconds of all its processes, the most memory that they hold
-together (what they share counted once) and that one of them holds, bytes written, and the seconds
-of each step. With ``--keep`` what was made stays there, and the same command goes on where it was
-stopped.
+The CE-like population in parts of half a million records; "one" is income by a transformation model
+of eight predictors under two schemes, "chain" is earner, income and a rent with survey weights. The
+command that a user types, in a process of its own: processor seconds of all its processes, the most
+memory that they hold together (what they share counted once) and that one of them holds, bytes
+written, and the seconds of each step. With ``--keep`` what was made stays there, and the same
+command goes on where it was stopped.
 """
 
 import argparse
@@ -22,46 +22,76 @@ from pathlib import Path
 import numpy as np
 import psutil
 
-from benchmarks.million import SETTINGS, STUDY
+_EACH = 500_000  # records of a part
+_STUDY = """
+seed = 1
+[data]
+path = "parts/*.parquet"
+id = "household"
+fitted = {fitted}
+[scenario]
+known = ["gender", "age_band", "region"]
+synthetic = {synthetic}
+radius = 0.2
+[synthesizer]
+{model}
+[weights]
+schemes = ["unweighted", "mix+(t=0.5)"]
+{survey}
+[sampling]
+draws = 100
+chains = 2
+[evaluation]
+risk_draws = {risk_draws}
+regressions = ["log(income) ~ age_band + education"]
+{survey}
+[release]
+L = 5
+format = "parquet"
+columns = ["education"]
+"""
+PREDICTORS = [
+    "gender",
+    "age_band",
+    "education",
+    "region",
+    "urban",
+    "marital_status",
+    "family_size",
+]
+MODELS = {
+    "one": {
+        "synthetic": '"income"',
+        "model": f'name = "transformation"\nformula = "income ~ {" + ".join(PREDICTORS)} + earner"',
+        "survey": "",
+    },
+    "chain": {
+        "synthetic": '["earner", "income", "rent"]',
+        "model": f'name = "sequential"\npredictors = {PREDICTORS}',
+        "survey": 'survey = "weight"',
+    },
+}
 
-_EACH = 1_000_000  # records of a part
 
-
-def write_study(
-    folder: Path, model: str, millions: int, draws: int, risk_draws: int, fitted: int | None
-) -> Path:
+def write_study(folder: Path, model: str, millions: float, risk_draws: int, fitted: int) -> Path:
     """Parts, each a population of its own, and a study of them."""
-    from experiments.ce.population import CE_CATEGORIES, CE_SEED, simulate_ce
+    from experiments.ce.population import CE_SEED, simulate_ce
 
     (folder / "parts").mkdir(parents=True, exist_ok=True)
     before = 0
-    for place in range(millions):
-        data = simulate_ce(_EACH, CE_SEED + place)
+    for place in range(max(round(millions * 1e6 / _EACH), 1)):
+        data = simulate_ce(min(_EACH, round(millions * 1e6)), CE_SEED + place)
         data["income"] = data["income"].round().astype(int)
-        if model == "normal-mixture":
-            data = data[data["income"] > 0].reset_index(drop=True)
+        data = data[data["income"] > 0].reset_index(drop=True)
+        rng = np.random.default_rng(place)
+        data["weight"] = rng.uniform(0.5, 2, len(data)).round(2)
+        logs = 5 + np.log(data["income"]) / 10 + 0.4 * rng.normal(size=len(data))
+        data["rent"] = np.exp(logs).round().astype(int)
         data.insert(0, "household", np.arange(len(data)) + before)
         before += len(data)
-        data.to_parquet(
-            folder / "parts" / f"part-{place:04d}.parquet", index=False, row_group_size=_EACH // 4
-        )
-    sample = "" if fitted is None else f"\nfitted = {fitted}"
-    text = STUDY.format(
-        name=model,
-        predictors=" + ".join(CE_CATEGORIES),
-        settings=SETTINGS[model],
-        draws=draws,
-        seed=1,
-    )
-    text = (
-        text.replace("L = 20", "L = 5")
-        .replace(
-            'path = "households.parquet"', f'path = "parts/*.parquet"\nid = "household"{sample}'
-        )
-        .replace("[release]", f"[evaluation]\nrisk_draws = {risk_draws}\n[release]")
-    )
+        data.to_parquet(folder / "parts" / f"part-{place:04d}.parquet", index=False)
     study = folder / "study.toml"
-    study.write_text(text)
+    study.write_text(_STUDY.format(fitted=fitted, risk_draws=risk_draws, **MODELS[model]))
     return study
 
 
@@ -128,19 +158,11 @@ def run(folder: Path, study: Path, workers: int) -> None:
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("model", nargs="?", choices=SETTINGS, default="normal-mixture")
-    parser.add_argument("millions", nargs="*", type=int, default=[1, 10])
-    parser.add_argument("--draws", type=int, default=100)
-    parser.add_argument(
-        "--risk-draws",
-        type=int,
-        default=60,
-        help="posterior draws of the expected risk, most of what measuring takes",
-    )
+    parser.add_argument("model", nargs="?", choices=MODELS, default="one")
+    parser.add_argument("millions", nargs="*", type=float, default=[1.0, 10.0])
+    parser.add_argument("--risk-draws", type=int, default=20)
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument(
-        "--fitted", type=int, help="records of a sample that is fitted; without it, all are"
-    )
+    parser.add_argument("--fitted", type=int, default=100_000)
     parser.add_argument("--keep", type=Path, help="where what was made stays; without it, it goes")
     given = parser.parse_args()
     print(
@@ -150,9 +172,7 @@ def main() -> None:
     for millions in given.millions:
         with tempfile.TemporaryDirectory() as place:
             folder = Path(place) if given.keep is None else given.keep / str(millions)
-            study = write_study(
-                folder, given.model, millions, given.draws, given.risk_draws, given.fitted
-            )
+            study = write_study(folder, given.model, millions, given.risk_draws, given.fitted)
             print(f"{millions} million records")
             run(folder, study, given.workers)
 

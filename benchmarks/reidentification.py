@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from riskweighted.common.threads import worker_threads
+from riskweighted.common.jit import worker_threads
 
 # experiments are no part of the package
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))

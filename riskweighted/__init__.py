@@ -24,9 +24,7 @@ def __getattr__(name: str) -> object:
     from riskweighted.common.replaced import REPLACED
 
     if name in REPLACED["name"]:
-        raise AttributeError(
-            f"riskweighted.{name} is offered no more: write {REPLACED['name'][name]}"
-        )
+        raise AttributeError(f"riskweighted.{name} is offered no more: {REPLACED['name'][name]}")
     try:
         return _load(name)
     except ModuleNotFoundError as error:

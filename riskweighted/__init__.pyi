@@ -12,9 +12,11 @@ from .common.errors import (
     OverfillWarning as OverfillWarning,
     SingletonWarning as SingletonWarning,
     SparseLevelWarning as SparseLevelWarning,
+    UnitsWarning as UnitsWarning,
     UnscoredWarning as UnscoredWarning,
 )
 from .common.survey import survey_weights as survey_weights
+from .common.units import Units as Units
 from .conformance.checking import check_synthesizer as check_synthesizer
 from .contract.centring import CentredWeights as CentredWeights
 from .contract.equations import Regression as Regression
@@ -65,6 +67,7 @@ from .guarantee.statement import (
     Reference as Reference,
     Statement as Statement,
 )
+from .intruder.intruders import Intruder as Intruder
 from .intruder.scenario import Scenario as Scenario
 from .measures.context import Context as Context
 from .measures.measure import (
@@ -85,6 +88,7 @@ from .plots.risk import (
 from .plots.risk_utility import plot_risk_utility as plot_risk_utility
 from .plots.sweeps import plot_sweep as plot_sweep
 from .plots.tables import plot_two_way as plot_two_way
+from .plots.units import plot_waves as plot_waves
 from .plots.utility import (
     plot_density as plot_density,
     plot_ecdf as plot_ecdf,
@@ -132,6 +136,7 @@ from .risk.attribute import (
 from .risk.canonical import (
     canonical_disclosure as canonical_disclosure,
     canonical_disclosure_by as canonical_disclosure_by,
+    midp_bound as midp_bound,
 )
 from .risk.closest import (
     ClosestRecords as ClosestRecords,

@@ -11,6 +11,7 @@ pytest_plugins = [
     "command_line",
     "interruptible",
     "longest_first",
+    "pages",
     "selection",
     "shared_runs",
     "skips",

@@ -90,7 +90,7 @@ def load_ce_pumd(path: str | Path) -> pd.DataFrame:
     Returns
     -------
     DataFrame, with the columns and dtypes of `simulate_ce`
-        docs/ce.md gives the source of each column and how sure it is. ``urban_type`` and ``cbsa``
+        README.md gives the source of each column and how sure it is. ``urban_type`` and ``cbsa``
         are substitutes with labels of their own: the public file has neither.
 
     Raises

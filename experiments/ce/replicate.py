@@ -2,14 +2,16 @@
 experiments/ce/replicate.py --out results/ce-like`.
 
 The paper's file is confidential. The default is a population calibrated to what is published of it
-(docs/ce.md), so the published numbers stand beside ours for comparison, and no z-scores are given:
+(README.md), so the published numbers stand beside ours for comparison, and no z-scores are given:
 they would measure how the populations differ. ``--pumd PATH`` takes the public-use file of BLS
-instead. OUT/run is the run, OUT/report holds tables and figures. A killed run goes on from
-OUT/run.partial.
+instead. OUT/run is the run, OUT/report holds tables and figures, and ``--page RESULTS.md`` writes
+them into the page. A killed run goes on from OUT/run.partial. The exit code is 3 where a fit did
+not converge.
 """
 
 import argparse
 import dataclasses
+import shutil
 import sys
 from pathlib import Path
 
@@ -32,6 +34,7 @@ from riskweighted.runs.study import Study
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from experiments.ce.facts import ce_facts
+from experiments.ce.findings import findings
 from experiments.ce.population import simulate_ce
 from experiments.ce.public_use_file import load_ce_pumd
 from experiments.ce.tables import (
@@ -43,7 +46,9 @@ from experiments.ce.tables import (
     risk_profile,
     with_intervals,
 )
+from experiments.pages import write_part
 
+NOT_CONVERGED = 3  # exit code
 STUDY = Path(__file__).parent / "study.toml"
 
 
@@ -87,6 +92,8 @@ def write_report(run: FinishedRun, confidential: pd.DataFrame, folder: Path) -> 
             for title, table, digits in tables.values()
         ]
         write_file(working.result / "tables.md", "\n".join(parts))
+        found = findings({name: table for name, (_, table, _) in tables.items()})
+        write_file(working.result / "findings.md", found)
         for name, figure in make_figures(run).items():
             figure.savefig(working.result / f"{name}.png", dpi=90, bbox_inches="tight")
     return folder
@@ -103,7 +110,11 @@ def make_tables(
         .reset_index()
     )
     weights = run.tables["summary"][["label", MEAN_WEIGHT.name]]
-    fits = weights.merge(worst, on="label").assign(label=lambda table: table["label"].map(NAMES))
+    passed = convergence.groupby("label", sort=False)["converged"].all()
+    fits = weights.merge(worst, on="label").assign(
+        converged=lambda table: table["label"].map(passed).map({True: "yes", False: "NO"}),
+        label=lambda table: table["label"].map(NAMES),
+    )
     income = confidential["income"]
     return {
         "facts": ("The data: published facts", ce_facts(confidential), None),
@@ -173,6 +184,7 @@ def main() -> int:
         type=Path,
         help="FMLI csv, zip or folder of the public-use file, instead of the simulated population",
     )
+    parser.add_argument("--page", type=Path, help="a page whose parts are made anew: RESULTS.md")
     parser.add_argument("--cores", type=int, help="chains sampled at once; default: all cores")
     options = parser.parse_args()
     try:
@@ -182,7 +194,17 @@ def main() -> int:
         return 2
     print((report / "tables.md").read_text(encoding="utf-8"))
     print(f"Report: {report}")
-    return 0
+    if options.page is not None:
+        for part in ("findings", "tables"):
+            text = (report / f"{part}.md").read_text(encoding="utf-8")
+            write_part(options.page, part, text)
+        for figure in report.glob("*.png"):
+            shutil.copy(figure, options.page.parent / "figures")
+    fits = pd.read_csv(report / "fits.csv")
+    failed = fits.loc[fits["converged"] == "NO", "label"].tolist()
+    if failed:
+        print(f"did not converge: {', '.join(failed)}", file=sys.stderr)
+    return NOT_CONVERGED if failed else 0
 
 
 if __name__ == "__main__":

@@ -30,6 +30,8 @@ from riskweighted.contract.centring import CentredWeights
 from riskweighted.intruder.world import make_world
 
 SEED = 13
+NOT_CONVERGED = 3  # exit code
+_failed: list[str] = []  # fits that did not converge, which are not kept
 CASES = {"simulation": simulation, "ce-like": ce_like}
 LEVELS = {
     "of pairwise": "pairwise",
@@ -61,7 +63,10 @@ def measured_fits(
             )
             sampled = time.perf_counter()
             content = measure(fit, world, random_seed=SEED).to_bytes()
-            keep(path, content, made_for)
+            if fit.converged:
+                keep(path, content, made_for)
+            else:
+                _failed.append(f"{case.name}, {label}")
             times = (
                 f"sampled in {sampled - started:.0f} s, measured in "
                 f"{time.perf_counter() - sampled:.0f} s"
@@ -71,8 +76,8 @@ def measured_fits(
     return found
 
 
-def main() -> None:
-    """Command line."""
+def main() -> int:
+    """Command line; the exit code is 3 where a fit did not converge."""
     parser = argparse.ArgumentParser(
         prog="python -m experiments.claims",
         description=__doc__,
@@ -96,6 +101,9 @@ def main() -> None:
         plain(given.out, fits)
     centred(given.out, fits)
     print(write_results(given.out))
+    if _failed:
+        print(f"did not converge: {'; '.join(_failed)}", file=sys.stderr)
+    return NOT_CONVERGED if _failed else 0
 
 
 def plain(out: Path, fits: Path) -> None:
@@ -138,4 +146,4 @@ def centred(out: Path, fits: Path) -> None:
 if __name__ == "__main__":
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RiskWeightedWarning)  # convergence stands in the table
-        main()
+        sys.exit(main())

@@ -1,5 +1,5 @@
 """The frontier of all families of weights, plain and centred: `python -m
-experiments.claims.frontier --data demo,SD2011` (docs/tuning.md).
+experiments.claims.frontier --data demo,SD2011` (docs/frontier.md).
 
 What a release keeps (U_m, the overlap of regression intervals, quantiles) against what a record's
 own value teaches the fit (information with its own term, METHODS sections 9.1 and 15), every scheme

@@ -1,4 +1,4 @@
-"""The tables and the figure of docs/tuning.md from frontier.csv: `python -m
+"""The tables and the figure of docs/frontier.md from frontier.csv: `python -m
 experiments.claims.frontier_shown [--figure PNG]`.
 """
 
@@ -53,7 +53,7 @@ TOLD = (
         "budget+(b=0.05)",
     ),
     *("budget(b=0.2)", "uniform(c=0.5)", "uniform(c=0.2)", "uniform(c=0.1)", "uniform(c=0.03)"),
-)  # what docs/tuning.md holds
+)  # what docs/frontier.md holds
 _REACH = 300  # times below the unweighted fit's information, that the figure shows
 _NAMES = {"demo": "401ksubs, 9,275 households", "SD2011": "SD2011, 4,317 records with a code"}
 _FAMILIES = (

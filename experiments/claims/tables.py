@@ -20,6 +20,7 @@ __all__ = [
     "at_equal_risk",
     "expected_of",
     "groups_of",
+    "jackknife",
     "mean_of",
     "measures_of",
     "tidy",
@@ -100,11 +101,12 @@ def _expected(found: Measured, groups: Groups) -> dict[str, Number]:
 def expected_of(found: Measured, statistic: Callable[[np.ndarray], float]) -> Number:
     """A statistic of expected risk and its error, by leaving out each block of draws in turn."""
     return Number(
-        float(statistic(found.risk)), _jackknife([statistic(risk) for risk in found.left_out()])
+        float(statistic(found.risk)), jackknife([statistic(risk) for risk in found.left_out()])
     )
 
 
-def _jackknife(values: Sequence[float]) -> float:
+def jackknife(values: Sequence[float]) -> float:
+    """Standard error of a statistic from its values without each block in turn."""
     each = np.array(values, dtype=float)
     return float(np.sqrt((len(each) - 1) / len(each) * ((each - each.mean()) ** 2).sum()))
 
@@ -120,8 +122,8 @@ def _rises(found: Measured, unweighted: Measured) -> dict[str, Number]:
             ) -> float:
                 return float((sign * (risk - base) >= least).sum())
 
-            own = _jackknife([count(risk, unweighted.risk) for risk in found.left_out()])
-            base = _jackknife([count(found.risk, risk) for risk in unweighted.left_out()])
+            own = jackknife([count(risk, unweighted.risk) for risk in found.left_out()])
+            base = jackknife([count(found.risk, risk) for risk in unweighted.left_out()])
             same = found is unweighted
             numbers[f"{name} >= {least:g}"] = Number(
                 count(found.risk, unweighted.risk), 0.0 if same else float(np.hypot(own, base))

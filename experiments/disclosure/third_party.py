@@ -149,6 +149,16 @@ def copying(
     return made
 
 
+def _of_one_file(
+    rows: pd.DataFrame, y: np.ndarray, train: np.ndarray, count: int, rng: np.random.Generator
+) -> np.ndarray:
+    """The regression, of whose first dataset a fifth are true values."""
+    values = regression(rows, y, train, count, rng)
+    copied = rng.choice(train, len(rows) // 5, replace=False)
+    values[0, copied] = y[copied]
+    return values
+
+
 def _ranked(
     first: int, last: int | None
 ) -> Callable[[pd.DataFrame, np.ndarray, np.ndarray, np.random.Generator], np.ndarray]:
@@ -197,6 +207,7 @@ PLANTS: Mapping[str, Tool] = {
     "isolated": copying(_isolated),
     "true values of 3 %": copying(_share(0.03)),
     "hot deck": hot_deck,
+    "a fifth of one file": _of_one_file,
     "10 % within 5 %": copying(_share(0.1), 0.05),
 }
 

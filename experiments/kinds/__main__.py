@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskweighted.suggest.kind import (
+from riskweighted.suggest.evidence import (
     CONSTANT,
     DESIGN,
     LEVELS,

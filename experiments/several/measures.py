@@ -41,18 +41,14 @@ def evaluated(
     keys = (
         "one-way-table",
         "two-way-table",
-        "one-way-mean",
         "two-way-mean",
-        "two-way-worst",
         "file-propensity",
-        "regression-overlap",
+        "analysis-overlap",
     )
     utility = found.utility[
         found.utility["key"].isin(keys) & (found.utility["label"] != "confidential")
     ]
-    risk = found.risk[
-        found.risk["key"].isin(["expected-match", "own-mean-risk", "own-isolated-risk"])
-    ]
+    risk = found.risk[found.risk["key"].isin(["expected-match", "mean-risk", "isolated-risk"])]
     both = pd.concat([utility, risk])
     names = [
         ", ".join(part for part in pair if isinstance(part, str) and part)
@@ -60,7 +56,7 @@ def evaluated(
     ]
     columns = {
         "scheme": both["label"],
-        "measure": both["key"],
+        "measure": both["key"].replace({"analysis-overlap": "regression-overlap"}),
         "variable": names,
         "value": both["value"].astype(float),
     }
@@ -68,19 +64,23 @@ def evaluated(
 
 
 def compared(figures: pd.DataFrame) -> pd.DataFrame:
-    """Mean two-way table of the pairs of synthesized variables alone, by scheme, in the form of
-    `evaluated`.
+    """Mean one-way table, mean two-way table of the pairs of synthesized variables alone, and the
+    worst two-way table, by scheme, in the form of `evaluated`.
     """
-    pairs = figures[figures["measure"] == "two-way-table"]
+    singles, pairs = (
+        figures[figures["measure"] == key] for key in ("one-way-table", "two-way-table")
+    )
     inner = pairs[[set(text.split(", ")) <= set(VARIABLES) for text in pairs["variable"]]]
-    means = inner.groupby("scheme", sort=False)["value"].mean()
-    return pd.DataFrame(
-        {
-            "scheme": means.index,
-            "measure": "two-way-mean of synthesized pairs",
-            "variable": "",
-            "value": means.to_numpy(),
-        }
+    summaries = {
+        "one-way-mean": singles.groupby("scheme", sort=False)["value"].mean(),
+        "two-way-mean of synthesized pairs": inner.groupby("scheme", sort=False)["value"].mean(),
+        "two-way-worst": pairs.groupby("scheme", sort=False)["value"].max(),
+    }
+    return pd.concat(
+        pd.DataFrame(
+            {"scheme": each.index, "measure": name, "variable": "", "value": each.to_numpy()}
+        )
+        for name, each in summaries.items()
     )
 
 

@@ -36,7 +36,6 @@ SHOWN = [
     "risk 95 % quantile",
     "maximum risk",
     "whack-a-mole records",
-    "largest rise",
     "U_m",
     "mean overlap",
     "median overlap",

@@ -5,11 +5,13 @@ beside the published ones, Figures 4 to 7.
 import argparse
 import dataclasses
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from scipy import stats
 
 from riskweighted import (
     EvaluationSettings,
@@ -31,6 +33,9 @@ from riskweighted.sweeps.results import sweep_inputs
 from riskweighted.utility.bootstrap import bootstrap_means, bootstrap_quantiles
 from riskweighted.weights.schemes import scheme_weights
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from experiments.pages import write_part
+
 __all__ = [
     "MISS",
     "compare",
@@ -45,6 +50,8 @@ HERE = Path(__file__).resolve().parent
 SWEEPS = ("datasets", "radius")
 RADII = (0.3, 0.25, 0.2, 0.15)
 MISS = 3.0  # |z| from which a published number is flagged
+_FEW = 20  # repetitions below which an sd is too uncertain for the normal law
+NOT_CONVERGED = 3  # exit code
 _COLUMNS = [
     *[("U_m", "value"), ("U_a", "value")],
     *[
@@ -162,7 +169,8 @@ def compare(ours: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
 
     ``z`` is (published - mean)/sd, where sd also has the rounding of the printed number
     (unit^2/12). The published number is itself one draw, so about 1 in 370 has |z| >= 3 by chance
-    where its distribution is normal.
+    where its distribution is normal. Below 20 repetitions the limit is that of Student's t, for an
+    sd of so few values and an error of the mean: of 2 repetitions 289 in place of 3.
     """
     summary = (
         ours.groupby(_PLACE, dropna=False, sort=False)["value"]
@@ -171,7 +179,7 @@ def compare(ours: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
     )
     both = summary.merge(published, on=_PLACE, how="outer", sort=False)
     z = (both["published"] - both["mean"]) / np.sqrt(both["sd"] ** 2 + both["unit"] ** 2 / 12)
-    both = both.assign(z=z, flagged=(z.abs() >= MISS))
+    both = both.assign(z=z, flagged=(z.abs() >= both["repetitions"].map(limit)))
     order = both["scheme"].map({"confidential": 0, "unweighted": 1, "marginal": 2, "pairwise": 3})
     keys = pd.DataFrame(
         {"table": both["table"], "scheme": order, "radius": -both["radius"], "L": -both["L"]}
@@ -180,6 +188,15 @@ def compare(ours: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
     return both.loc[
         ranked, [*_PLACE, "published", "mean", "sd", "repetitions", "z", "flagged"]
     ].reset_index(drop=True)
+
+
+def limit(repetitions: float) -> float:
+    """|z| from which a published number is flagged: MISS, or of fewer than 20 repetitions what is
+    as rare by Student's t.
+    """
+    if not 2 <= repetitions < _FEW:
+        return MISS
+    return float(stats.t.isf(stats.norm.sf(MISS), repetitions - 1) * np.sqrt(1 + 1 / repetitions))
 
 
 def to_markdown(comparison: pd.DataFrame) -> str:
@@ -287,14 +304,15 @@ def _save(ax: object, path: Path) -> None:
     ax.figure.savefig(path, dpi=80)  # type: ignore[attr-defined]
 
 
-def main() -> None:
-    """Command line."""
+def main() -> int:
+    """Command line; the exit code is 3 where a fit did not converge."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("results/simulation"))
     parser.add_argument(
         "--repetitions", type=int, default=50, help="at least 2; 50 give the table in RESULTS.md"
     )
     parser.add_argument("--workers", type=int, help="processes; default: the cores of this machine")
+    parser.add_argument("--page", type=Path, help="a page whose tables are made anew: RESULTS.md")
     given = parser.parse_args()
     results = run_sweeps(given.out, given.repetitions, workers=given.workers)
     table = compare(our_values(results), load_published())
@@ -303,20 +321,22 @@ def main() -> None:
     (given.out / "comparison.md").write_text(text, encoding="utf-8")
     (given.out / "figures").mkdir(exist_ok=True)
     make_figures(load_sweep(HERE / "datasets.toml").study, given.out / "figures")
-    print(text)
-    scored = table[table["z"].notna()]
-    print(
-        f"{len(scored)} published numbers; |z| >= {MISS:g}: {int(scored['flagged'].sum())}; "
-        f"largest |z| {scored['z'].abs().max():.2f}"
-    )
     fits = results[results["converged"].notna()].drop_duplicates(
         ["radius", "L", "repetition", "scheme"]
     )
-    print(
-        f"cells of a fit that did not converge: {int((~fits['converged'].astype(bool)).sum())} "
-        f"of {len(fits)}"
+    failed = int((~fits["converged"].astype(bool)).sum())
+    z = table["z"].dropna()
+    summary = (
+        f"{len(z)} published numbers; |z| >= {limit(given.repetitions):.3g}: "
+        f"{int(table['flagged'].sum())}; largest |z| {z.abs().max():.2f}; mean z^2 "
+        f"{(z**2).mean():.2f}, of independent draws 1. Cells of a fit that did not converge: "
+        f"{failed} of {len(fits)}."
     )
+    print(f"{text}\n{summary}")
+    if given.page is not None:
+        write_part(given.page, "tables", f"{summary}\n\n{text}")
+    return NOT_CONVERGED if failed else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -24,7 +24,7 @@ import pandas as pd
 import riskweighted as rw
 from riskweighted.common.errors import InputError
 from riskweighted.suggest.columns import look_at
-from riskweighted.suggest.kind import LEVELS, NUMBER
+from riskweighted.suggest.evidence import LEVELS, NUMBER
 from riskweighted.suggest.roles import known_of, likely_target
 
 __all__ = ["main"]

@@ -10,8 +10,6 @@ Isolated: the 5 % of largest risk.
 
 import argparse
 import warnings
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,7 +19,7 @@ from experiments.trust.pseudo import pseudo_posterior, weights_of
 from riskweighted.contract.centring import CentredWeights, OwnFunction
 from riskweighted.intruder.world import make_world
 from riskweighted.risk.identification import confidential_risk
-from riskweighted.weights.functions import OwnWeights
+from riskweighted.weights.functions import OfRows, OwnWeights
 
 __all__ = ["MODEL", "SCENARIO", "SCHEMES", "divergences", "sample", "summarise"]
 
@@ -49,25 +47,6 @@ def sample(seed: int) -> pd.DataFrame:
     return pd.DataFrame({"x": x, "y": 1 + x / 2 + rng.normal(size=_N)})
 
 
-@dataclass(frozen=True)
-class _Others:
-    """Functions of the weights of some records, which are numbered anew."""
-
-    of: Any
-    kept: np.ndarray
-
-    @property
-    def pattern(self) -> np.ndarray:
-        return np.asarray(self.of.pattern[self.kept])
-
-    @property
-    def label(self) -> str:
-        return f"{self.of.label} {len(self.kept)}"
-
-    def at(self, records: np.ndarray, values: pd.Series) -> np.ndarray:
-        return np.asarray(self.of.at(self.kept[records], values))
-
-
 def _weights(scheme: str, data: pd.DataFrame, stated: pd.DataFrame) -> pd.Series | CentredWeights:
     """By name; "cut stated" is `delete` with a cut halfway between the risk at which it lies in the
     `stated` data and the next.
@@ -91,7 +70,7 @@ def _held(
     if not isinstance(weights, CentredWeights):
         return pd.Series(weights.to_numpy()[kept], index, name="alpha")
     functions: dict[str, OwnFunction] = {
-        name: _Others(function, kept) for name, function in weights.functions.items()
+        name: OfRows(function, kept, f"{len(kept)}") for name, function in weights.functions.items()
     }
     return CentredWeights(weights.alpha.iloc[kept].set_axis(index), functions)
 

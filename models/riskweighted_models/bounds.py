@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from riskweighted.common.checks import is_number
-from riskweighted.common.counted import number_of
 from riskweighted.common.errors import InputError
 from riskweighted.common.found import FOUND, most_beyond
 
@@ -74,16 +73,11 @@ def as_setting(bounds: Bounds) -> tuple[float | str | None, ...]:
     return (*ends, FOUND) if isinstance(bounds, Found) else ends
 
 
-def check_within(
-    values: np.ndarray, bounds: Bounds, name: str, counts: np.ndarray | None = None
-) -> None:
+def check_within(values: np.ndarray, bounds: Bounds, name: str) -> None:
     """Refuse bounds that exclude recorded values (n,), counting them; of found ones, if these are
     more than 10 and than a twentieth.
-
-    `counts` (n,): how many records each value stands for.
     """
-    outside = number_of((values < bounds.low) | (values > bounds.high), counts)
-    n = len(values) if counts is None else int(counts.sum())
+    outside, n = int(((values < bounds.low) | (values > bounds.high)).sum()), len(values)
     if isinstance(bounds, Found) and outside > most_beyond(n):
         raise InputError(
             f"support excludes {outside} of {n} confidential values of {name!r}, and bounds that "

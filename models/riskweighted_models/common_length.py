@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from riskweighted_models.common_scale import LEAST_LOG_LENGTH, STEPS, scales
-from riskweighted_models.kernels.lengths import length_density
+from riskweighted_models.kernels.normals import length_density
 
 __all__ = ["CommonLength"]
 

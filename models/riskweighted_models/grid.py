@@ -12,7 +12,6 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from riskweighted.common.counted import median_of, quantile_of
 from riskweighted.common.errors import InputError
 from riskweighted.design.precision import round_to, unit_of
 from riskweighted_models.kernels.bins import Hats
@@ -90,18 +89,14 @@ class Grid(NamedTuple):
         return np.rint(scaled) if self.whole else scaled
 
 
-def default_knots(
-    values: np.ndarray, low: float, high: float, counts: np.ndarray | None = None
-) -> np.ndarray:
+def default_knots(values: np.ndarray, low: float, high: float) -> np.ndarray:
     """Twelve round numbers around the median of positive values (n,), those between the bounds; or
     three of the bounds' own.
-
-    `counts` (n,): how many records each value stands for.
     """
     logs = np.log(values)
-    lower, upper = quantile_of(logs, [0.25, 0.75], counts)
+    lower, upper = np.quantile(logs, [0.25, 0.75])
     spread = _rounded(float(np.clip((upper - lower) / 1.35, _NARROWEST, 3.0)))
-    middle = _rounded(float(np.exp(median_of(logs, counts))), 1 + _more_digits(spread))
+    middle = _rounded(float(np.exp(np.median(logs))), 1 + _more_digits(spread))
     knots = np.array(
         [
             _rounded(middle * math.exp(place * spread), 2 + _more_digits(spread))

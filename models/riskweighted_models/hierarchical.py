@@ -21,8 +21,7 @@ from riskweighted.design.transforms import Transform
 from riskweighted.intruder.patterns import known_patterns
 from riskweighted_models.graphs import log_normal_graph, normal_mass_graph
 from riskweighted_models.normal_parts import normal_mass
-from riskweighted_models.of_formula import OfFormula
-from riskweighted_models.scaling import on_scale
+from riskweighted_models.scaling import OfFormula, on_scale
 
 __all__ = ["GroupedResponse", "Hierarchical"]
 

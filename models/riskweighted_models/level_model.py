@@ -25,8 +25,8 @@ from riskweighted.sampling.laplace import round_coordinates
 from riskweighted_models.bounds import interval_ends
 from riskweighted_models.continuation import cell_weights
 from riskweighted_models.level_densities import CentredLevels, LevelDensity, LevelLikelihood
-from riskweighted_models.of_formula import OfFormula
 from riskweighted_models.raw_columns import RawColumns, raw_columns
+from riskweighted_models.scaling import OfFormula
 
 __all__ = ["INTERCEPT_SD", "LevelModel", "Levelled"]
 
@@ -73,11 +73,6 @@ class Levelled(NamedTuple):
         """Records of which only the predictors are known, by their model matrix."""
         return self._on(self.design.placed(columns))
 
-    def standing_for(self, counts: np.ndarray) -> "Levelled":
-        """The same records, each standing for so many of the file."""
-        design = self.design.standing_for(counts)
-        return self._replace(design=design, raw=self.raw.at(design))
-
     def _on(self, design: Design) -> "Levelled":
         """The same levels with a design of other records."""
         raw = self.raw.at(design)
@@ -120,7 +115,7 @@ class LevelModel(OfFormula, ABC):
         """
         return (f"{self.kind}s",) if getattr(self, f"{self.kind}s") is None else ()
 
-    def prepare(self, data: pd.DataFrame, counts: np.ndarray | None = None) -> Levelled:
+    def prepare(self, data: pd.DataFrame) -> Levelled:
         """Find the levels and each record's, and the distinct designs."""
         require_columns(data, [self.target], "confidential data")
         column = data[self.target]
@@ -128,7 +123,7 @@ class LevelModel(OfFormula, ABC):
         levels = self._levels_of(column)
         fault = f"the setting '{self.kind}s' does not name"
         code = _checked_codes(column, levels, "confidential data", self.kind, fault)
-        n = len(column) if counts is None else int(counts.sum())
+        n = len(column)
         if len(np.unique(code)) < 2:
             raise InputError(
                 f"{self.target!r} is constant in all {n} records: there is nothing to synthesize"
@@ -139,7 +134,7 @@ class LevelModel(OfFormula, ABC):
                 f"{self.target!r} has {len(levels)} {self.kind}s for {n} records, which allow "
                 f"{most}; merge {self.kind}s"
             )
-        design = build_design(self.formula, data, counts)
+        design = build_design(self.formula, data)
         return Levelled(code, levels, design, raw_columns(design), self.kind)
 
     def build(self, prepared: Levelled) -> Blueprint:

@@ -79,10 +79,8 @@ class MixtureRows:
         return fewer, weight[kept]
 
 
-def mixture_rows(designs: Distinct, z: np.ndarray, counts: np.ndarray | None = None) -> MixtureRows:
-    """Rows of n records, of their designs and responses (n,); `counts` (n,): of each, how many
-    records of a file it stands for.
-    """
+def mixture_rows(designs: Distinct, z: np.ndarray) -> MixtureRows:
+    """Rows of n records, of their designs and responses (n,)."""
     columns, design = designs
     order = np.lexsort((z, design))
     begins = np.ones(len(z), dtype=bool)
@@ -90,7 +88,7 @@ def mixture_rows(designs: Distinct, z: np.ndarray, counts: np.ndarray | None = N
     which = np.empty(len(z), dtype=np.int64)
     which[order] = np.cumsum(begins) - 1
     first = order[begins]
-    records = np.bincount(design, weights=counts, minlength=len(columns))
+    records = np.bincount(design, minlength=len(columns))
     return MixtureRows(columns, records, design[first].astype(np.uint32), z[first], which)
 
 

@@ -9,7 +9,6 @@ import pymc as pm
 import pytensor.tensor as pt
 from scipy.special import betainc, betaincc, gammaln, logsumexp, xlogy
 
-from riskweighted.common.counted import mean_of
 from riskweighted.common.errors import InputError
 from riskweighted.contract.distribution import is_symbolic, once
 from riskweighted.contract.synthesizer import Blueprint, Draw
@@ -29,7 +28,7 @@ from riskweighted_models.mixture import (
 )
 from riskweighted_models.mixture_layout import MixtureRows, mixture_rows
 from riskweighted_models.normal_parts import draw_component
-from riskweighted_models.of_formula import OfFormula
+from riskweighted_models.scaling import OfFormula
 
 __all__ = ["DistinctCounts", "NegativeBinomial"]
 
@@ -55,10 +54,6 @@ class DistinctCounts(NamedTuple):
         return DistinctCounts(
             design.response(frame), which, rows @ design.turn, np.arange(len(frame)), design
         )
-
-    def standing_for(self, counts: np.ndarray) -> "DistinctCounts":
-        """The same records, each standing for so many of the file."""
-        return _distinct(self.counts[self.which], self.design.standing_for(counts))
 
 
 def _checked_counts(formula: str, values: np.ndarray) -> np.ndarray:
@@ -119,10 +114,10 @@ class NegativeBinomial(OfFormula):
         super().__post_init__()
         check_mixture(self.components, self.concentration, self.slope_spread)
 
-    def prepare(self, data: pd.DataFrame, counts: np.ndarray | None = None) -> DistinctCounts:
+    def prepare(self, data: pd.DataFrame) -> DistinctCounts:
         """Check the counts and find the distinct pairs of count and predictors."""
         values = _checked_counts(self.formula, response_values(self.formula, data))
-        return _distinct(values, build_design(self.formula, data, counts))
+        return _distinct(values, build_design(self.formula, data))
 
     def build(self, prepared: DistinctCounts) -> Blueprint:
         """Priors and weighted likelihood; convergence is judged on what does not depend on the
@@ -169,10 +164,8 @@ class NegativeBinomial(OfFormula):
     def _layout(self, prepared: DistinctCounts) -> CountLayout:
         """What the vector that is sampled stands for."""
         design, rows = prepared.design, prepared.design.distinct
-        held = MixtureRows(
-            rows.rows, design.records, prepared.cell, prepared.counts, prepared.which
-        )
-        mean = max(float(mean_of(self.response(prepared), design.counts)), 0.5 / design.size)
+        held = MixtureRows(rows.rows, rows.counts, prepared.cell, prepared.counts, prepared.which)
+        mean = max(float(self.response(prepared).mean()), 0.5 / len(prepared.which))
         shared = self.components, rows.rows.shape[1], self.concentration, self.slope_spread
         return CountLayout(*shared, held, design.turn, float(np.log(mean)))
 

@@ -28,7 +28,6 @@ from riskweighted_models.mixture_posterior import MixtureLayout, mixture_density
 from riskweighted_models.normal_parts import NormalParts
 from riskweighted_models.raw_columns import ridge, root_of_inverse
 from riskweighted_models.scaling import (
-    COUNTED_TO,
     ScaledRecords,
     ScaledResponse,
     StandardUnits,
@@ -38,6 +37,7 @@ from riskweighted_models.scaling import (
 __all__ = ["NormalMixture"]
 
 _EXACT_UP_TO, _WORTH = 100_000, 0.9  # records; of the pairs that there are
+_ROUNDED_TO = 0.01  # standard deviations, to which responses of a large file are rounded
 
 
 @dataclass(frozen=True)
@@ -185,18 +185,16 @@ class NormalMixture(StandardUnits):
     @staticmethod
     def _rows(prepared: ScaledResponse) -> MixtureRows:
         """The distinct pairs of a design and a response."""
-        return mixture_rows(prepared.raw.distinct, prepared.z, prepared.design.counts)
+        return mixture_rows(prepared.raw.distinct, prepared.z)
 
     def _fewer(self, prepared: ScaledResponse, rows: MixtureRows) -> MixtureRows:
         """The pairs that are sampled with: of a large file those of rounded responses, where they
         are fewer.
         """
-        if self.exact or prepared.design.size <= _EXACT_UP_TO:
+        if self.exact or len(prepared.z) <= _EXACT_UP_TO:
             return rows
         rounded = mixture_rows(
-            prepared.raw.distinct,
-            np.rint(prepared.z / COUNTED_TO) * COUNTED_TO,
-            prepared.design.counts,
+            prepared.raw.distinct, np.rint(prepared.z / _ROUNDED_TO) * _ROUNDED_TO
         )
         return rounded if len(rounded.z) < _WORTH * len(rows.z) else rows
 

@@ -7,9 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
-from riskweighted.common.counted import cut_of
 from riskweighted.design.design import Design
-from riskweighted.design.distinct import Distinct
+from riskweighted.design.distinct import Distinct, median_of_rows
 from riskweighted.design.levels import indicators
 
 __all__ = ["RawColumns", "raw_columns", "ridge", "root_of_inverse"]
@@ -55,12 +54,12 @@ class RawColumns(NamedTuple):
 
 def raw_columns(design: Design) -> RawColumns:
     """The raw columns of a design that `build_design` made of the confidential data."""
-    centred, records = design.distinct, design.records
-    unit = np.sqrt(records @ centred.rows**2 / design.size)
+    centred, records = design.distinct, design.distinct.counts
+    unit = np.sqrt(records @ centred.rows**2 / records.sum())
     for place, column in enumerate(centred.rows.T):
-        usual = cut_of(column, 0.5, records)
+        usual = median_of_rows(column, records)
         others = records * (np.abs(column - usual) > _SAME * np.abs(column).max())
-        if others.sum() <= design.size / 2:
+        if others.sum() <= records.sum() / 2:
             unit[place] = np.sqrt(others @ (column - usual) ** 2 / others.sum())
     unit[indicators(centred.rows + design.centre)] = 1.0
     return RawColumns(centred._replace(rows=centred.rows / unit), unit)

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.checks import is_number
-from riskweighted.common.counted import mean_of, sd_of
 from riskweighted.common.errors import InputError
 from riskweighted.contract.centring import Centring
 from riskweighted.contract.distribution import once
@@ -20,11 +19,10 @@ from riskweighted.design.transforms import Transform
 from riskweighted_models.bounds import Bounds, Found, check_within, checked_bounds
 from riskweighted_models.graphs import GraphParts
 from riskweighted_models.normal_parts import NormalParts
-from riskweighted_models.of_formula import OfFormula
 from riskweighted_models.raw_columns import RawColumns, raw_columns
 
 __all__ = [
-    "COUNTED_TO",
+    "OfFormula",
     "ScaledRecords",
     "ScaledResponse",
     "StandardUnits",
@@ -33,7 +31,19 @@ __all__ = [
     "standard_units",
 ]
 
-COUNTED_TO = 0.01  # standard deviations, to which responses of a large file are rounded
+
+@dataclass(frozen=True)
+class OfFormula:
+    """Base of the models of one variable, ``"response ~ predictors"``."""
+
+    formula: str
+
+    def __post_init__(self) -> None:
+        response_name(self.formula)
+
+    @property
+    def target(self) -> str:
+        return response_name(self.formula)
 
 
 class ScaledResponse(NamedTuple):
@@ -63,11 +73,6 @@ class ScaledResponse(NamedTuple):
         return self._replace(
             z=np.full(len(columns), np.nan), design=design, raw=self.raw.at(design)
         )
-
-    def standing_for(self, counts: np.ndarray) -> "ScaledResponse":
-        """The same records, each standing for so many of the file."""
-        design = self.design.standing_for(counts)
-        return self._replace(design=design, raw=self.raw.at(design))
 
 
 def on_scale(y: np.ndarray, transform: Transform, formula: str) -> np.ndarray:
@@ -178,20 +183,20 @@ class StandardUnits(OfFormula):
                 f"and {self.scale!r}"
             )
 
-    def prepare(self, data: pd.DataFrame, counts: np.ndarray | None = None) -> ScaledResponse:
+    def prepare(self, data: pd.DataFrame) -> ScaledResponse:
         """Transform and scale the response, build the design."""
         original = response_values(self.formula, data)
         values = self._transform.forward(original, self.target)
         if self.support is not None:
-            check_within(original, self.support, self.target, counts)
+            check_within(original, self.support, self.target)
         if values.min() == values.max():
             raise InputError(
                 f"{self.target!r} is constant in all {len(values)} records: there is nothing to "
                 "synthesize"
             )
-        location = float(mean_of(values, counts)) if self.location is None else float(self.location)
-        scale = float(sd_of(values, counts)) if self.scale is None else float(self.scale)
-        design = build_design(self.formula, data, counts)
+        location = float(values.mean()) if self.location is None else float(self.location)
+        scale = float(values.std()) if self.scale is None else float(self.scale)
+        design = build_design(self.formula, data)
         return ScaledResponse(
             (values - location) / scale,
             design,
@@ -200,19 +205,6 @@ class StandardUnits(OfFormula):
             scale,
             self._transform,
         )
-
-    def settled(self, values: pd.Series, counts: np.ndarray) -> tuple[Self, np.ndarray]:
-        """The same with location and scale of the file, and for each value one that lies within a
-        two-hundredth of the scale of it.
-        """
-        alone = replace(self, formula=f"`{self.target}` ~ 1").prepare(
-            values.rename(self.target).to_frame(), counts
-        )
-        stated = replace(self, location=alone.location, scale=alone.scale)
-        standing = alone.transform.inverse(
-            alone.location + alone.scale * np.rint(alone.z / COUNTED_TO) * COUNTED_TO
-        )
-        return stated, standing if self.support is None else np.clip(standing, *self.support)
 
     @property
     def data_dependent(self) -> tuple[str, ...]:

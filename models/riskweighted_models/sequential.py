@@ -14,9 +14,10 @@ from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import holds_numbers
 from riskweighted.common.groups import most_categories
 from riskweighted.common.settings import as_tuples
-from riskweighted.contract.special_codes import stated_codes
+from riskweighted.common.units import Units
 from riskweighted.contract.synthesizer import Synthesizer, load_synthesizer
 from riskweighted.design.formulas import split_formula
+from riskweighted.sequence.declared import stated_codes
 from riskweighted.sequence.products import Product, read_products
 from riskweighted.sequence.recoding import RECODINGS
 from riskweighted.sequence.rules import Rules, Structure
@@ -96,6 +97,10 @@ class Sequential:
         "riskweighted[learned]"``). Their scores are further predictors of every part that has no
         formula: each record's by an ensemble that was fitted without its fold, one of five, under
         the same risk weights. No synthesized column can be read.
+    units : Units, optional
+        Which records belong together. Members of a unit are drawn one after the other: each
+        variable is also predicted by how the unit is made up, by the values that earlier members
+        have of it, and by what the others have of predictors and earlier variables.
 
     Raises
     ------
@@ -115,11 +120,17 @@ class Sequential:
     sums: Sequence[Sequence[str]] = ()
     learned: Sequence[str] = ()
     products: Sequence[Sequence[str]] = ()
+    units: Units | None = None
 
     def __post_init__(self) -> None:
         for what in ("variables", "predictors", "learned"):
             object.__setattr__(self, what, check_names(getattr(self, what), what))
         check_choice(self.recoding, RECODINGS, "recoding")
+        if self.units is not None and not isinstance(self.units, Units):
+            raise InputError(
+                f"units must be Units, as rw.Units(id=...) makes them, got "
+                f"{type(self.units).__name__}"
+            )
         if not self.variables:
             raise InputError("variables names none; name at least one that is synthesized")
         both = [name for name in self.predictors if name in self.variables]

@@ -9,7 +9,6 @@ import numpy as np
 import pytensor.tensor as pt
 from scipy.special import expit
 
-from riskweighted.common.counted import number_of
 from riskweighted.contract.synthesizer import Density, Draw, Tensor
 from riskweighted_models.continuation import cell_weights, log_probabilities, log_probability_graph
 
@@ -58,16 +57,12 @@ class StatusCells(NamedTuple):
         return {"status_weight": sums} if self.statuses > 1 else {}
 
 
-def slopes_can_follow(
-    status: np.ndarray, count: int, predictors: int, counts: np.ndarray | None = None
-) -> tuple[int, ...]:
+def slopes_can_follow(status: np.ndarray, count: int, predictors: int) -> tuple[int, ...]:
     """The statuses, of those that are not the last, with five records or more, and as many of what
     is left.
-
-    `counts` (n,): how many records each of the n stands for.
     """
-    at_risk = [number_of(status >= place, counts) for place in range(count - 1)]
-    events = [number_of(status == place, counts) for place in range(count - 1)]
+    at_risk = [int((status >= place).sum()) for place in range(count - 1)]
+    events = [int((status == place).sum()) for place in range(count - 1)]
     enough = [
         min(event, risk - event) >= _FEWEST_EVENTS
         for event, risk in zip(events, at_risk, strict=True)

@@ -10,7 +10,7 @@ from riskweighted.common.checks import is_number
 from riskweighted.common.errors import InputError
 from riskweighted.contract.synthesizer import Draw
 from riskweighted.design.design import response_values
-from riskweighted_models.of_formula import OfFormula
+from riskweighted_models.scaling import OfFormula
 
 __all__ = ["TopCoded", "TopCoding"]
 

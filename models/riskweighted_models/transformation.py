@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -39,8 +39,8 @@ from riskweighted_models.grid import (
     make_grid,
     straight,
 )
-from riskweighted_models.of_formula import OfFormula
 from riskweighted_models.raw_columns import raw_columns
+from riskweighted_models.scaling import OfFormula
 from riskweighted_models.transformation_posterior import (
     density_of,
     log_bins_graph,
@@ -143,34 +143,24 @@ class Transformation(OfFormula):
         }
         return tuple(name for name, so in left.items() if so)
 
-    def prepare(self, data: pd.DataFrame, counts: np.ndarray | None = None) -> Binned:
+    def prepare(self, data: pd.DataFrame) -> Binned:
         """Make the grid, put the values in its bins, and build the design."""
-        return self._prepare(
-            data, FEWEST_DISTINCT, counts, lambda: find_precision(data[self.target], counts)
-        )
+        return self._prepare(data, FEWEST_DISTINCT, lambda: find_precision(data[self.target]))
 
-    def prepare_part(
-        self,
-        data: pd.DataFrame,
-        precision: float | None,
-        *,
-        few: bool,
-        counts: np.ndarray | None = None,
-    ) -> Binned:
+    def prepare_part(self, data: pd.DataFrame, precision: float | None, *, few: bool) -> Binned:
         """The same for a part of a column, whose precision is that of all of it, and any number of
         distinct values.
 
         If few, h is a straight line in log y: a log-normal shape but for the tilts, which a handful
         of records can tell of.
         """
-        prepared = self._prepare(data, 1, counts, lambda: precision)
+        prepared = self._prepare(data, 1, lambda: precision)
         return replace(prepared, grid=straight(prepared.grid)) if few else prepared
 
     def _prepare(
         self,
         data: pd.DataFrame,
         fewest: int,
-        counts: np.ndarray | None,
         find: Callable[[], float | None],
     ) -> Binned:
         """`find`: what finds how finely the column is recorded."""
@@ -191,10 +181,8 @@ class Transformation(OfFormula):
                 "'negative-binomial' suits counts with their zeros, 'normal-mixture' amounts"
             )
         bounds = self._bounds(values, data[self.target].dtype)
-        check_within(values, bounds, self.target, counts)
-        knots = (
-            default_knots(values, *bounds, counts) if self.knots is None else np.array(self.knots)
-        )
+        check_within(values, bounds, self.target)
+        knots = default_knots(values, *bounds) if self.knots is None else np.array(self.knots)
         outside = int(((knots <= bounds.low) | (knots >= bounds.high)).sum())
         if outside:
             raise InputError(
@@ -202,7 +190,7 @@ class Transformation(OfFormula):
                 f"{bounds.high:g}"
             )
         grid = make_grid(*bounds, knots, precision, self.heaping, self.heaps)
-        design = build_design(self.formula, data, counts)
+        design = build_design(self.formula, data)
         return Binned(
             design,
             raw_columns(design),
@@ -217,19 +205,6 @@ class Transformation(OfFormula):
         if np.isinf(high):
             high = min(10.0 ** min(np.ceil(np.log10(values.max())) + 1, 308), largest_of(dtype))
         return bounds._replace(low=max(low, 0.0), high=high)
-
-    def settled(self, values: pd.Series, counts: np.ndarray) -> tuple[Self, np.ndarray]:
-        """The same with the knots of the file, and for each value the largest one of its bin that
-        is a multiple of as much.
-        """
-        named = values.rename(self.target)
-        alone = replace(self, formula=f"`{self.target}` ~ 1").prepare(named.to_frame(), counts)
-        numbers = named.to_numpy(dtype=float)
-        knots = default_knots(numbers, *alone.bounds, counts) if self.knots is None else self.knots
-        cell = alone.bins * alone.grid.points.shape[1] + alone.heap
-        largest = np.full(int(cell.max()) + 1, -np.inf)
-        np.maximum.at(largest, cell, numbers)
-        return replace(self, knots=tuple(map(float, knots))), largest[cell]
 
     def build(self, prepared: Binned) -> Blueprint:
         """Priors and weighted likelihood; the same as a compiled density, which is sampled."""

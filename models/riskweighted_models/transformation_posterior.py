@@ -22,7 +22,7 @@ from riskweighted_models.kernels.bins import (
     in_blocks,
     weighted_sum,
 )
-from riskweighted_models.kernels.heaps import heaped_sum
+from riskweighted_models.kernels.points import heaped_sum
 from riskweighted_models.thinning import ROUGH_ABOVE, thinned
 
 __all__ = [
@@ -37,7 +37,6 @@ __all__ = [
     "tilts_of",
     "written_sum",
 ]
-
 
 _SLOPES = ("slope", "log_slope", "log_slope_by_place")
 _SD = {
@@ -64,8 +63,7 @@ class Cells(NamedTuple):
     pair of a design and a bin, ``pair_bin`` (P,) the bin of every pair, ``pair_start`` (m + 1,)
     where those of each design begin; ``place`` (n,): bin and heap of each record, as a place in (K,
     C) laid end to end; ``heap_of`` (K, C): place among the heaping parameters of the heaps of each
-    bin, -1 for none, ``heap_log_units`` (F,): log of the heap of each, the mean of its prior;
-    ``counted``: whether each of the n stands for several records.
+    bin, -1 for none, ``heap_log_units`` (F,): log of the heap of each, the mean of its prior.
     """
 
     rows: np.ndarray
@@ -77,7 +75,6 @@ class Cells(NamedTuple):
     grid: Grid
     heap_of: np.ndarray
     heap_log_units: np.ndarray
-    counted: bool = False
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
@@ -317,7 +314,7 @@ def _density_of_bins(cells: Cells, alpha: np.ndarray, expected: np.ndarray | Non
     if "step" not in places:
         return Offering(density, heights=heights)
     thin = expected is None and (alpha > 0).sum() > ROUGH_ABOVE
-    rough = partial(_density_of_bins, cells, thinned(alpha, cells.counted), None) if thin else None
+    rough = partial(_density_of_bins, cells, thinned(alpha), None) if thin else None
     scale = {
         "log_scale": places["log_tau"].start,
         "scaled": places["step"],

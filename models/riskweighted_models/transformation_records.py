@@ -67,10 +67,16 @@ class Kept:
         if theta is not self.theta:
             self.theta, self.known = theta, []
         for known, of_grid, probabilities in self.known:
-            if of_grid is grid and (known is rows or np.array_equal(known, rows)):
+            if of_grid is grid and (known is rows or _same(known, rows)):
                 return probabilities
         self.known = [*self.known[1 - _MOST_KEPT :], (rows, grid, list(make()))]
         return self.known[-1][2]
+
+
+def _same(known: np.ndarray | Tables, rows: np.ndarray | Tables) -> bool:
+    if isinstance(known, Tables) and isinstance(rows, Tables):
+        return known.same_as(rows)
+    return known.shape == rows.shape and np.array_equal(known, rows)
 
 
 @dataclass(eq=False)
@@ -159,11 +165,6 @@ class Binned:
             self, design=design, raw=self.raw.at(design), bins=nowhere, heap=np.zeros_like(nowhere)
         )
 
-    def standing_for(self, counts: np.ndarray) -> "Binned":
-        """The same records, each standing for so many of the file."""
-        design = self.design.standing_for(counts)
-        return replace(self, design=design, raw=self.raw.at(design))
-
     @property
     def distinct(self) -> Distinct:
         """The different designs (m, p), and which is each record's (n,)."""
@@ -205,18 +206,16 @@ class Binned:
         units = np.log(self.grid.heaps.astype(float))[first % heaps][
             self.heap_of.ravel()[first] >= 0
         ]
-        place, counted = self.bins * heaps + self.heap, self.design.counts is not None
         return Cells(
             rows,
             which,
             of_pair.reshape(-1),
             pair % bins,
             start,
-            place,
+            self.bins * heaps + self.heap,
             self.grid,
             self.heap_of,
             units,
-            counted,
         )
 
 

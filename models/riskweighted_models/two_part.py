@@ -6,14 +6,13 @@ import dataclasses
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 import pytensor.tensor as pt
 
 from riskweighted.common.checks import is_number
-from riskweighted.common.counted import number_of
 from riskweighted.common.errors import FewRecordsWarning, InputError
 from riskweighted.common.found import found_numbers
 from riskweighted.common.frames import with_columns
@@ -30,7 +29,6 @@ from riskweighted.contract.synthesizer import (
     Synthesizer,
     data_dependent,
     load_synthesizer,
-    takes_counts,
 )
 from riskweighted.design.design import build_design, response_values
 from riskweighted.design.precision import find_precision
@@ -43,8 +41,8 @@ from riskweighted_models.bounds import (
     checked_bounds,
     largest_of,
 )
-from riskweighted_models.of_formula import OfFormula
 from riskweighted_models.raw_columns import raw_columns
+from riskweighted_models.scaling import OfFormula
 from riskweighted_models.status import (
     StatusCells,
     slopes_can_follow,
@@ -58,7 +56,6 @@ from riskweighted_models.two_part_records import (
     POSITIVE,
     ZERO,
     Part,
-    Split,
     TwoPartGraph,
     TwoPartRecords,
     TwoParts,
@@ -185,19 +182,17 @@ class TwoPart(OfFormula):
         made: Synthesizer = make(formula, **settings)
         return made
 
-    def prepare(self, data: pd.DataFrame, counts: np.ndarray | None = None) -> TwoParts:
+    def prepare(self, data: pd.DataFrame) -> TwoParts:
         """Find the statuses, build the design, and prepare the models of the values."""
         values = response_values(self.formula, data)
         bounds = checked_bounds(self.support) or Bounds(-np.inf, np.inf)
         low, high = bounds
         amounts = ~np.isin(values, self.codes)
-        check_within(
-            values[amounts], bounds, self.target, None if counts is None else counts[amounts]
-        )
+        check_within(values[amounts], bounds, self.target)
         if isinstance(bounds, Found):  # a loss where there should be none is a zero
             values = np.where(amounts, np.clip(values, low, high), values)
-        design = build_design(self.formula, data, counts)
-        statuses = self._statuses(values, counts)
+        design = build_design(self.formula, data)
+        statuses = self._statuses(values)
         status = status_of(values, statuses)
         raw = raw_columns(design)
         p = len(raw.unit)
@@ -207,30 +202,30 @@ class TwoPart(OfFormula):
                 member = status == statuses.index(sign)
                 formula = (
                     self.formula
-                    if sign == POSITIVE or number_of(member, counts) >= 30 * max(p, 1)
+                    if sign == POSITIVE or member.sum() >= 30 * max(p, 1)
                     else f"`{self.target}` ~ 1"
                 )
                 of_sign = self._value_model(
                     bounds._replace(low=ends[0], high=ends[1]), formula, sign
                 )
-                parts[sign] = self._part(of_sign, data, np.abs(values), member, sign, counts)
-        sloped = slopes_can_follow(status, len(statuses), p, counts)
+                parts[sign] = self._part(of_sign, data, np.abs(values), member, sign)
+        sloped = slopes_can_follow(status, len(statuses), p)
         wide = bounds._replace(low=min([low, *self.codes]), high=max([high, *self.codes]))
         return TwoParts(design, raw, statuses, status, sloped, parts, wide, bounds)
 
-    def _statuses(self, values: np.ndarray, counts: np.ndarray | None) -> tuple[float | str, ...]:
+    def _statuses(self, values: np.ndarray) -> tuple[float | str, ...]:
         """Those that the data have. Negative ones that are fewer than three count as zero, and one
         says so.
         """
         amount = ~np.isin(values, self.codes)
-        positive = number_of(amount & (values > 0), counts)
+        positive = int((amount & (values > 0)).sum())
         if positive < _FEWEST:
             raise InputError(
                 f"{self.target!r} has {positive} positive values; two parts need {_FEWEST} or more"
             )
         statuses: list[float | str] = [code for code in self.codes if (values == code).any()]
-        negative, zero = number_of(amount & (values < 0), counts), number_of(values == 0, counts)
-        few = {str(code): number_of(values == code, counts) for code in statuses} | {
+        negative, zero = int((amount & (values < 0)).sum()), int((values == 0).sum())
+        few = {str(code): int((values == code).sum()) for code in statuses} | {
             ZERO: zero,
             NEGATIVE: negative,
         }
@@ -249,30 +244,6 @@ class TwoPart(OfFormula):
             statuses.append(NEGATIVE)
         return (*statuses, POSITIVE)
 
-    def settled(self, values: pd.Series, counts: np.ndarray) -> tuple[Self, np.ndarray]:
-        """The same with the knots of the positive values of the file, and for each amount the one
-        that its model takes for it.
-        """
-        numbers, settings = values.to_numpy(dtype=float), dict(self.value_settings)
-        amounts, standing = ~np.isin(numbers, (*self.codes, 0.0)), numbers.copy()
-        bounds = checked_bounds(self.support) or Bounds(-np.inf, np.inf)
-        for sign, ends in (
-            (POSITIVE, (max(bounds.low, 0.0), bounds.high)),
-            (NEGATIVE, (max(-bounds.high, 0.0), -bounds.low)),
-        ):
-            there = amounts & (numbers > 0 if sign == POSITIVE else numbers < 0)
-            model = self._value_model(
-                bounds._replace(low=ends[0], high=ends[1]), f"`{self.target}` ~ 1", sign
-            )
-            if not isinstance(model, Transformation) or len(np.unique(numbers[there])) < _FEW:
-                continue
-            sizes = pd.Series(_in_dtype(np.abs(numbers[there]), values.dtype))
-            stated, stand = model.settled(sizes, counts[there])
-            standing[there] = stand if sign == POSITIVE else -stand
-            if sign == POSITIVE:
-                settings["knots"] = stated.knots
-        return dataclasses.replace(self, value_settings=tuple(settings.items())), standing
-
     def _part(
         self,
         synthesizer: Synthesizer,
@@ -280,16 +251,18 @@ class TwoPart(OfFormula):
         sizes: np.ndarray,
         member: np.ndarray,
         sign: str,
-        counts: np.ndarray | None,
     ) -> Part:
         """The model of the members of a sign, prepared for their sizes among those of all (n,)."""
-        if counts is not None and not takes_counts(synthesizer):
-            raise ContractError(
-                f"value = {self.value!r} takes no counted rows: its prepare has no 'counts'"
-            )
-        frame = self._frame(data, filled(sizes, member))
+        sized = _in_dtype(filled(sizes, member), data[self.target].dtype)
+        frame = with_columns(data, {self.target: sized})
         try:
-            prepared = self._prepared(synthesizer, data, sizes, member, sign, counts)
+            if sign == NEGATIVE and isinstance(synthesizer, Transformation):
+                few = member.sum() < _FEW or len(np.unique(sizes[member])) < FEWEST_DISTINCT
+                prepared: Any = synthesizer.prepare_part(
+                    frame, find_precision(data[self.target]), few=bool(few)
+                )
+            else:
+                prepared = synthesizer.prepare(frame)
         except InputError as error:
             raise InputError(
                 f"value = {self.value!r} does not suit the {sign} values: {error}"
@@ -301,40 +274,6 @@ class TwoPart(OfFormula):
                 "with the setting support, or with transform = 'log'"
             )
         return Part(synthesizer, prepared, member)
-
-    def _frame(self, data: pd.DataFrame, sizes: np.ndarray) -> pd.DataFrame:
-        return with_columns(data, {self.target: _in_dtype(sizes, data[self.target].dtype)})
-
-    def _prepared(
-        self,
-        synthesizer: Synthesizer,
-        data: pd.DataFrame,
-        sizes: np.ndarray,
-        member: np.ndarray,
-        sign: str,
-        counts: np.ndarray | None,
-    ) -> Any:
-        """What the model of a sign makes of sizes that only members have; of counted rows, of the
-        sizes that their records would have.
-        """
-        split = None if counts is None else Split.of(sizes, member, counts)
-        frame = self._frame(data, filled(sizes, member))
-        asked = frame if split is None else self._frame(data.iloc[split.row], split.values)
-        counted: dict[str, Any] = {} if split is None else {"counts": split.counts}
-        if sign == NEGATIVE and isinstance(synthesizer, Transformation):
-            few = (
-                number_of(member, counts) < _FEW or len(np.unique(sizes[member])) < FEWEST_DISTINCT
-            )
-            prepared: Any = synthesizer.prepare_part(
-                asked, find_precision(data[self.target], counts), few=few, **counted
-            )
-        else:
-            prepared = synthesizer.prepare(asked, **counted)
-        if split is None:
-            return prepared
-        prepared = prepared.at(frame)
-        standing = getattr(prepared, "standing_for", None)
-        return standing(counts) if callable(standing) else prepared
 
     def _takes_zero(self, synthesizer: Synthesizer, frame: pd.DataFrame) -> bool:
         """Whether a model would have a zero among the values of one sign, and so could draw one."""

@@ -27,7 +27,6 @@ __all__ = [
     "POSITIVE",
     "ZERO",
     "Part",
-    "Split",
     "TwoPartGraph",
     "TwoPartRecords",
     "TwoParts",
@@ -145,43 +144,6 @@ def filled(values: np.ndarray, member: np.ndarray) -> np.ndarray:
     filled, ranked, others = values.copy(), np.sort(values[member]), int((~member).sum())
     filled[~member] = ranked[((np.arange(others) + 0.5) * len(ranked) / max(others, 1)).astype(int)]
     return filled
-
-
-class Split(NamedTuple):
-    """`filled` of a file whose rows stand for several records: a row that is no member's holds
-    several values, and is several rows here.
-
-    ``row`` (s,): which row of the frame each is, in order; ``values`` (s,) and ``counts`` (s,) of
-    each.
-    """
-
-    row: np.ndarray
-    values: np.ndarray
-    counts: np.ndarray
-
-    @classmethod
-    def of(cls, values: np.ndarray, member: np.ndarray, counts: np.ndarray) -> "Split":
-        """Of values (m,), each of so many records: no more rows than twice as many."""
-        others = np.flatnonzero(~member)
-        places = np.argsort(values[member], kind="stable")
-        inside = np.flatnonzero(member)
-        begins, n = np.cumsum(counts[others]) - counts[others], int(counts[others].sum())
-        ranked, ends = values[inside][places], np.cumsum(counts[inside][places])
-        r = int(ends[-1])
-        # the first of the others that has each value
-        turns = np.maximum(-((r - 2 * n * (ends - counts[inside][places])) // (2 * r)), 0)
-        starts = (
-            np.unique(np.concatenate([begins, turns[turns < n]]))
-            if n
-            else np.empty(0, dtype=np.int64)
-        )
-        row = np.concatenate([inside, others[np.searchsorted(begins, starts, side="right") - 1]])
-        held = np.concatenate(
-            [values[inside], ranked[np.searchsorted(turns, starts, side="right") - 1]]
-        )
-        times = np.concatenate([counts[inside], np.diff(np.append(starts, n))])
-        order = np.argsort(row, kind="stable")
-        return cls(row[order], held[order], times[order])
 
 
 def status_of(values: np.ndarray, statuses: tuple[float | str, ...]) -> np.ndarray:

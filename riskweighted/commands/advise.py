@@ -114,7 +114,7 @@ def _read(
 
     if run.is_file():
         study = load_study(run)
-        return None, study, run, study.data.read(confidential)
+        return None, study, run, study.read_data(confidential)
     finished = load_run(run)
     study, file = finished.study, file or _study_file(finished)
     if file is not None:

@@ -246,7 +246,7 @@ def _notes_on_codes(table: "pd.DataFrame", scenario: "Scenario") -> list[str]:
     """Which synthesized numbers seem to hold codes that nobody named."""
     from riskweighted.runs.remarks import likely_codes
     from riskweighted.suggest.columns import look_at
-    from riskweighted.suggest.kind import LEVELS, NUMBER
+    from riskweighted.suggest.evidence import LEVELS, NUMBER
 
     stated = {name: scenario.codes_of(name) for name in scenario.synthetic}
     numbers = [name for name in scenario.synthetic if scenario.is_numeric(table[name])]

@@ -62,9 +62,6 @@ def print_plan(study: "Study", out: Path | None, *, estimated: bool = True) -> N
     from riskweighted.common.room import disk_free, memory_free, shortages
     from riskweighted.runs.plan import plan_study
 
-    if study.data.in_parts:
-        _print_plan_by_parts(study, out)
-        return
     named, candidates = _named(study)
     with reporter().step("checking the study" + " and trying its steps" * estimated):
         plan = plan_study(named, began=0, estimated=estimated)
@@ -98,26 +95,6 @@ def print_plan(study: "Study", out: Path | None, *, estimated: bool = True) -> N
         tell(f"warning: the run may not fit; {'; '.join(map(str, short))}")
 
 
-def _print_plan_by_parts(study: "Study", out: Path | None) -> None:
-    """The same of data in parts."""
-    from riskweighted.common.room import disk_free, memory_free, size
-    from riskweighted.parts.plan import plan_by_parts
-
-    with reporter().step("checking the study on a sample, counting known patterns"):
-        plan = plan_by_parts(study)
-    folder = out or Path()
-    show_json(
-        "check", **vars(plan), memory_free=memory_free(), disk_free=disk_free(folder), results=out
-    )
-    say_pairs({**plan.lines(study), **({} if out is None else {"results": str(out)})})
-    show("Nothing was written: this was a dry run.")
-    if plan.disk > disk_free(folder):
-        tell(
-            f"warning: the run needs about {size(plan.disk)} of disk, and "
-            f"{size(disk_free(folder))} are free"
-        )
-
-
 def _lines(
     study: "Study", named: "Study", candidates: str, plan: "Plan", out: Path | None
 ) -> dict[str, str]:
@@ -130,10 +107,17 @@ def _lines(
         "records": f"{plan.records:,}"
         + (
             ""
+            if plan.fitted is None
+            else f"; models are fitted to {plan.fitted:,} of them, the same share of every known "
+            "pattern at random, and draw for all"
+        )
+        + (
+            ""
             if study.data.where is None
             else f", those with {study.data.where}; no other one leaves"
         ),
         "known patterns": f"{plan.patterns:,}, of which {plan.singletons:,} hold a single record",
+        **({"units": plan.units} if plan.units else {}),
         "predictor columns": f"{plan.predictors:,}",
         "schemes": ", ".join(
             _scheme_line(scheme, plan.mean_weight.get(scheme)) for scheme in plan.schemes
@@ -157,10 +141,13 @@ def _lines(
 
 def _left(study: "Study", plan: "Plan") -> dict[str, str]:
     """What leaves and what stays, first of all."""
+    from riskweighted.reports.intruders import about_intruders
+
     known = [f"{name} (known)" if name in study.scenario.known else name for name in plan.unaltered]
     return {
         "leaves unaltered": ", ".join(known) or "no column",
         "leaves synthesized": ", ".join(study.variables),
+        **({"intruders": about_intruders(study)} if study.intruders else {}),
         "stays": f"{len(plan.staying):,} column{'s'[: len(plan.staying) != 1]}: "
         f"{listing(plan.staying)}"
         if plan.staying

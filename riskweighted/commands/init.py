@@ -217,7 +217,7 @@ def _check_place(out: Path, data: Path, force: bool) -> None:
 def _stated(given: Sequence[str]) -> dict[str, str]:
     """Kinds by column of the option --kind."""
     from riskweighted.common.checks import check_choice
-    from riskweighted.suggest.kind import KINDS
+    from riskweighted.suggest.evidence import KINDS
 
     stated = {
         name: kind
@@ -379,7 +379,10 @@ def _show(
             "leave them empty in the file, or give them a number as a code, if they mean "
             "something else"
         )
+    once = () if suggestion.together is None else suggestion.together.unit_level
     for name, unit in suggestion.of_units.items():
+        if name in once:
+            continue
         tell(
             f"warning: {plain(name)!r} is a property of {plain(unit)}: synthesize it in a file "
             f"with one record a {plain(unit)}"

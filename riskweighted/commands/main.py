@@ -23,10 +23,9 @@ from riskweighted.commands.accountant import accountant
 from riskweighted.commands.advise import advise
 from riskweighted.commands.assess import assess
 from riskweighted.commands.check import check
-from riskweighted.commands.examples import EXAMPLES
 from riskweighted.commands.folds import folds
 from riskweighted.commands.init import init
-from riskweighted.commands.registering import HELP_NAMES, register
+from riskweighted.commands.registering import EXAMPLES, HELP_NAMES, register
 from riskweighted.commands.reidentify import reidentify
 from riskweighted.commands.release import release
 from riskweighted.commands.report import report

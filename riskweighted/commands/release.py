@@ -173,10 +173,9 @@ def _told(table: "pd.DataFrame", run: "FinishedRun") -> dict[str, tuple[str, str
     told = {}
     for scheme, row in table.to_dict("index").items():
         files = f"{row['files']} file{'s' if row['files'] != 1 else ''}"
-        near = (
-            f"{row['most equal rows']:.0f} rows as in the data, of {row['at most']:.0f} that may be"
-        )
-        told[str(scheme)] = overall(run.verdicts, str(scheme)), f"{files}; at most {near}"
+        equal = f"{row['most equal rows']:.0f} row{'s' * (row['most equal rows'] != 1)}"
+        near = f"at most {equal} as in the data (limit {row['at most']:.0f})"
+        told[str(scheme)] = overall(run.verdicts, str(scheme)), f"{files}; {near}"
     return told
 
 

@@ -12,7 +12,9 @@ from riskweighted.common.folders import refuse_inside_result
 
 
 def report(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a finished run.")],
+    run: Annotated[
+        Path, typer.Argument(metavar="RUN", help="The folder of a finished run, or of a sweep.")
+    ],
     internal: Annotated[
         bool,
         typer.Option(
@@ -48,8 +50,14 @@ def report(
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
     """Make the report of a run as one HTML file: releasable aggregates, or everything
-    (--internal).
+    (--internal); that of a sweep is for the agency alone.
     """
+    from riskweighted.sweeps.results import is_sweep
+
+    swept = is_sweep(run)
+    if swept and confidential is not None:
+        raise InputError("--confidential is of a run: a sweep's report reads no data")
+    internal = internal or swept
     name = run.absolute().name
     file = out or run.absolute().parent / (
         f"{name}-report-CONFIDENTIAL.html" if internal else f"{name}-report.html"
@@ -61,12 +69,20 @@ def report(
         whole_file(file, private=internal, replace=force) as unfinished,
         reporter().step("making the report"),
     ):
-        from riskweighted.reports.render import make_report
-        from riskweighted.runs.finished import load_run
+        if swept:
+            from riskweighted.reports.sweep_page import sweep_report
 
-        made = make_report(
-            load_run(run), internal=internal, confidential=confidential, minimum_count=minimum_count
-        )
+            made = sweep_report(run)
+        else:
+            from riskweighted.reports.render import make_report
+            from riskweighted.runs.finished import load_run
+
+            made = make_report(
+                load_run(run),
+                internal=internal,
+                confidential=confidential,
+                minimum_count=minimum_count,
+            )
         if figures is not None:
             made.save_figures(figures, private=internal)
         unfinished.write_text(made.page, encoding="utf-8", newline="\n")

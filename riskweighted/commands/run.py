@@ -42,7 +42,7 @@ Full = Annotated[bool, typer.Option("--full", help="Print the tables too, with h
 Workers = Annotated[
     int | None,
     typer.Option(
-        "--workers", min=1, help="Of data in parts: processes on this machine; default: its cores."
+        "--workers", min=1, help="Of a file of which a sample is fitted: processes on this machine."
     ),
 ]
 Scheduler = Annotated[
@@ -50,7 +50,7 @@ Scheduler = Annotated[
     typer.Option(
         "--scheduler",
         metavar="tcp://HOST:PORT",
-        help="Of data in parts: a Dask scheduler instead of this machine.",
+        help="Of such a file: a Dask scheduler, whose workers are used.",
     ),
 ]
 Strict = Annotated[
@@ -94,20 +94,10 @@ def run(
     from riskweighted.runs.study import load_study
 
     study = load_study(study_file)
-    if not study.data.in_parts and (workers is not None or scheduler is not None):
-        raise InputError(
-            "--workers and --scheduler are of data in parts ([data] path = 'parts/*.parquet'); "
-            "valid here is --cores"
-        )
-    doing = (
-        partial(_by_parts, workers=workers, scheduler=scheduler)
-        if study.data.in_parts
-        else partial(_at_once, cores=cores)
-    )
     _run(
         study,
         out or default_out(study_file),
-        doing,
+        partial(_at_once, cores=cores, workers=workers, scheduler=scheduler),
         force=force,
         dry_run=dry_run,
         strict=strict,
@@ -145,20 +135,11 @@ def demo(
     )
 
 
-def _at_once(study: "Study", out: Path, *, cores: int | None, **asked: Any) -> "Run":
-    """A run with all data in memory."""
+def _at_once(study: "Study", out: Path, **asked: Any) -> "Run":
+    """A run."""
     from riskweighted.runs.run import run_study
 
-    return run_study(study, out, cores=cores, **asked)
-
-
-def _by_parts(
-    study: "Study", out: Path, *, workers: int | None, scheduler: str | None, **asked: Any
-) -> "Run":
-    """A run of data in parts."""
-    from riskweighted.parts.run import run_by_parts
-
-    return run_by_parts(study, out, workers=workers, scheduler=scheduler, **asked)
+    return run_study(study, out, **asked)
 
 
 def _run(

@@ -21,6 +21,9 @@ def summary(
         Form,
         typer.Option("--format", help="For the terminal, as Markdown, or as LaTeX (booktabs)."),
     ] = Form.terminal,
+    full: Annotated[
+        bool, typer.Option("--full", help="On the terminal every measure, not only what decides.")
+    ] = False,
     unit: Annotated[
         list[str] | None,
         typer.Option("--unit", metavar="VARIABLE=UNIT", help="Unit of a variable; repeatable."),
@@ -29,19 +32,27 @@ def summary(
     """Print the verdicts on the thresholds of a run and its main table, each measure with its
     definition.
     """
-    from riskweighted.common.text import escape_markdown, plain
+    from riskweighted.common.text import as_argument, escape_markdown, plain
     from riskweighted.evaluation.judgement import told_statuses
     from riskweighted.release.codebook import parse_units
     from riskweighted.reports.disclosure import INTERNAL
+    from riskweighted.reports.intruders import FIGURES, about_intruders, intruder_table
     from riskweighted.reports.summary import summary_table, to_latex, to_markdown, to_terminal
     from riskweighted.reports.verdicts import disclosure_of_schemes, sentences, verdict_records
     from riskweighted.reports.wording import main_columns, main_table
     from riskweighted.runs.finished import load_run
 
     finished = load_run(run)
-    table = summary_table(finished, units=parse_units(unit or []))
+    short = form is Form.terminal and not full and not manner.json
+    table = summary_table(finished, units=parse_units(unit or []), short=short)
     judged = finished.verdicts
     verdicts = [] if manner.quiet else list(sentences(judged, finished.study.thresholds, INTERNAL))
+    by_each = intruder_table(finished, INTERNAL, finished.schemes).to_dict("records")
+    if not manner.quiet:
+        for row in by_each:
+            figures = "; ".join(f"{name} {row[name]}" for name in FIGURES if name in row)
+            verdicts.append(f"{row['Scheme']} by {row['Intruder']}: {row['Verdict']}; {figures}.")
+        verdicts += [told for told in [about_intruders(finished.study)] if told]
     verdicts += (
         [statuses]
         if (statuses := told_statuses(finished.tables["fit_check"])) and not manner.quiet
@@ -65,6 +76,7 @@ def summary(
             rows=rows,
             terms=table.terms,
             verdicts=told,
+            **({"intruders": by_each} if by_each else {}),
             disclosure=disclosure_of_schemes(judged, disclosed),
         )
     elif form is Form.terminal:
@@ -73,6 +85,8 @@ def summary(
         output.print(
             to_terminal(table, output.width, definitions=not manner.quiet), soft_wrap=False
         )
+        if short and not manner.quiet:
+            show(f"All measures: riskweighted summary {as_argument(str(run))} --full")
     elif form is Form.markdown:
         typer.echo(
             "".join(f"- {escape_markdown(line)}\n" for line in verdicts)

@@ -48,12 +48,12 @@ def check_seed(seed: object, what: str = "random_seed") -> None:
         raise InputError(f"{what} must be a whole number >= 0 or None, got {seed!r}")
 
 
-def check_count(count: int, what: str = "L", most: int | None = None) -> int:
-    """Refuse a count that is not whole, below 1, or above `most`; of datasets that is the number of
-    posterior draws.
+def check_count(count: int, what: str = "L", most: int | None = None, least: int = 1) -> int:
+    """Refuse a count that is not whole, below `least`, or above `most`; of datasets that is the
+    number of posterior draws.
     """
-    if not isinstance(count, (int, np.integer)) or isinstance(count, bool) or count < 1:
-        raise InputError(f"{what} must be a whole number >= 1, got {count!r}")
+    if not isinstance(count, (int, np.integer)) or isinstance(count, bool) or count < least:
+        raise InputError(f"{what} must be a whole number >= {least}, got {count!r}")
     if most is not None and count > most:
         raise InputError(
             f"{what} must be at most "

@@ -16,6 +16,7 @@ __all__ = [
     "RiskWeightedWarning",
     "SingletonWarning",
     "SparseLevelWarning",
+    "UnitsWarning",
     "UnscoredWarning",
     "listing",
 ]
@@ -161,6 +162,16 @@ class FewRecordsWarning(RiskWeightedWarning):
     --------
     >>> import warnings
     >>> warnings.simplefilter("error", rw.FewRecordsWarning)  # stop there
+    """
+
+
+class UnitsWarning(RiskWeightedWarning):
+    """The units of a study tell little of its file, or something of them is not modelled.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> warnings.simplefilter("error", rw.UnitsWarning)  # stop there
     """
 
 

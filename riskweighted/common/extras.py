@@ -1,13 +1,14 @@
 """Packages that only some of what we do needs: what brings each, said in one line where it is
-absent.
+absent, and those that take seconds to import and are imported at their first use.
 """
 
+import warnings
 from importlib import import_module
 from typing import Any
 
 from riskweighted.common.errors import InputError
 
-__all__ = ["EXTRAS", "missing", "optional"]
+__all__ = ["EXTRAS", "late", "missing", "optional"]
 
 # the packages, as imported, of each extra of pyproject.toml; where a package is in several, the
 # first is named
@@ -44,3 +45,17 @@ def missing(error: ModuleNotFoundError, what: str) -> InputError | None:
             f'{what} needs {package}, which is not installed: pip install "riskweighted[{extra}]"'
         )
     )
+
+
+def late(name: str) -> Any:
+    """The module of that name, imported at its first use.
+
+    Examples
+    --------
+    >>> late("math").sqrt(4.0)
+    2.0
+    """
+    with warnings.catch_warnings():
+        # ArviZ 0.23 announces ArviZ 1, which we support
+        warnings.simplefilter("ignore", FutureWarning)
+        return import_module(name)

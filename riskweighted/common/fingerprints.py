@@ -8,12 +8,11 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from riskweighted.common.frames import require_plain_values
 
-__all__ = ["code_hash", "counted_fingerprint", "file_hash", "fingerprint", "versions"]
+__all__ = ["code_hash", "file_hash", "fingerprint", "versions"]
 
 _PACKAGES = (
     "riskweighted",
@@ -54,15 +53,6 @@ def fingerprint(data: pd.DataFrame) -> str:
     digest = hashlib.sha256(repr((list(data.columns), dtypes)).encode())
     digest.update(pd.util.hash_pandas_object(data).to_numpy().tobytes())
     return digest.hexdigest()
-
-
-def counted_fingerprint(data: pd.DataFrame, counts: pd.Series | None) -> str:
-    """The same of rows that each stand for so many records of a file."""
-    if counts is None:
-        return fingerprint(data)
-    return hashlib.sha256(
-        fingerprint(data).encode() + counts.to_numpy(dtype=np.int64).tobytes()
-    ).hexdigest()
 
 
 def file_hash(path: Path) -> str:

@@ -77,14 +77,21 @@ def as_toml(table: Mapping[str, Any], above: str = "") -> str:
     lines = [
         f"{_key(name)} = {_value(value)}"
         for name, value in table.items()
-        if not isinstance(value, Mapping) and value is not None
+        if not isinstance(value, Mapping) and not _are_tables(value) and value is not None
     ]
     parts = ["".join(f"{line}\n" for line in lines)]
     for name, inner in table.items():
+        below = _dotted(above, _key(name))
         if isinstance(inner, Mapping):
-            below = _dotted(above, _key(name))
             parts.append(f"\n[{below}]\n{as_toml(inner, below)}")
+        elif _are_tables(inner):
+            parts += [f"\n[[{below}]]\n{as_toml(each, below)}" for each in inner]
     return "".join(parts)
+
+
+def _are_tables(value: Any) -> bool:
+    """Whether a value is a list of tables."""
+    return isinstance(value, (list, tuple)) and bool(value) and isinstance(value[0], Mapping)
 
 
 def _key(name: str) -> str:

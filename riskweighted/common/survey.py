@@ -5,7 +5,6 @@ value.
 import numpy as np
 import pandas as pd
 
-from riskweighted.common.counted import mean_of
 from riskweighted.common.errors import InputError
 from riskweighted.common.frames import require_columns
 from riskweighted.common.native import Frame, as_pandas
@@ -45,19 +44,11 @@ def survey_weights(confidential: Frame, column: str) -> pd.Series:
 
 
 def checked_survey(
-    survey: "str | pd.Series | np.ndarray | None",
-    confidential: pd.DataFrame,
-    counts: pd.Series | None = None,
+    survey: "str | pd.Series | np.ndarray | None", confidential: pd.DataFrame
 ) -> pd.Series | None:
     """Normalised survey weights of a column by its name, or of values on the index of the data;
     None where there are none.
-
-    `counts`: how many records each row stands for, over which the mean is 1.
     """
-    if survey is not None and counts is not None:
-        weights = checked_survey(survey, confidential)
-        assert weights is not None
-        return weights / mean_of(weights.to_numpy(), counts.to_numpy())
     if survey is None or isinstance(survey, str):
         return None if survey is None else survey_weights(confidential, survey)
     if isinstance(survey, pd.Series):

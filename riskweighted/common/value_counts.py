@@ -1,6 +1,4 @@
-"""A column as counts: how many records hold each number, or each level. Counts of two parts of a
-file add up to those of both.
-"""
+"""A column as counts: how many records hold each number, status or level."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -9,10 +7,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from riskweighted.common.errors import InputError
-from riskweighted.common.exact import ExactSum
-
-__all__ = ["LevelCounts", "ValueCounts", "of_share"]
+__all__ = ["LevelCounts", "NumberCounts", "ValueCounts"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,20 +30,6 @@ class ValueCounts:
         )
         return cls(ordered[starts], np.diff(np.append(starts, len(ordered))))
 
-    def __add__(self, other: "ValueCounts") -> "ValueCounts":
-        both, counts = (
-            np.concatenate(pair)
-            for pair in ((self.values, other.values), (self.counts, other.counts))
-        )
-        order = np.argsort(both, kind="stable")
-        both, counts = both[order], counts[order]
-        starts = (
-            np.flatnonzero(np.append(True, both[1:] != both[:-1]))
-            if len(both)
-            else np.empty(0, dtype=np.int64)
-        )
-        return ValueCounts(both[starts], np.add.reduceat(counts, starts) if len(starts) else counts)
-
     def __len__(self) -> int:
         """How many records, n."""
         return int(self.ends[-1]) if len(self.counts) else 0
@@ -60,8 +41,14 @@ class ValueCounts:
 
     @property
     def mean(self) -> float:
-        """Over the records, rounded once."""
-        return ExactSum.of(self.values, self.counts).mean
+        """Over the records; NaN of none."""
+        return float(self.counts @ self.values / len(self)) if len(self) else np.nan
+
+    @property
+    def variance(self) -> float:
+        """Over the records, with n - 1; NaN of fewer than two."""
+        n = len(self)
+        return float(self.counts @ (self.values - self.mean) ** 2 / (n - 1)) if n > 1 else np.nan
 
     def at(self, ranks: np.ndarray | Sequence[int]) -> np.ndarray:
         """The numbers of the records of these ranks, 0 the lowest."""
@@ -75,6 +62,27 @@ class ValueCounts:
                 self.at([int(np.floor(place)), int(np.ceil(place))]), place - np.floor(place)
             )
         )
+
+
+@dataclass(frozen=True, eq=False)
+class NumberCounts:
+    """Of a numeric variable its ``amounts``, and the records of each status, ``statuses`` (2 +
+    codes,): amounts, missing, special codes.
+    """
+
+    amounts: ValueCounts = field(repr=False)
+    statuses: np.ndarray = field(repr=False)
+
+    @classmethod
+    def of(cls, amounts: np.ndarray, status: np.ndarray, codes: int) -> "NumberCounts":
+        """Of the amounts (m,) and the status of every record (n,), 0 an amount, 1 missing, then
+        so many special codes.
+        """
+        return cls(ValueCounts.of(amounts), np.bincount(status, minlength=2 + codes))
+
+    def having(self, status: int) -> ValueCounts:
+        """Whether a record has a status, as ones and zeros."""
+        return _of_share(int(self.statuses[status]), int(self.statuses.sum()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,16 +106,6 @@ class LevelCounts:
         )
         return cls(dict(zip(levels.tolist(), counts[1:], strict=True)), counts[0], order)
 
-    def __add__(self, other: "LevelCounts") -> "LevelCounts":
-        if self.order != other.order:
-            raise InputError(
-                "parts of one file declare other categories of a column; valid are the same in "
-                "the same order"
-            )
-        levels = dict.fromkeys([*self.counts, *other.counts])
-        summed = {level: self.counts.get(level, 0) + other.counts.get(level, 0) for level in levels}
-        return LevelCounts(summed, self.missing + other.missing, self.order)
-
     def __len__(self) -> int:
         """How many records, n."""
         return sum(self.counts.values()) + self.missing
@@ -119,10 +117,10 @@ class LevelCounts:
 
     def having(self, level: object) -> ValueCounts:
         """Whether a record has a level, None for missing, as ones and zeros."""
-        return of_share(self.missing if level is None else self.counts.get(level, 0), len(self))
+        return _of_share(self.missing if level is None else self.counts.get(level, 0), len(self))
 
 
-def of_share(having: int, n: int) -> ValueCounts:
+def _of_share(having: int, n: int) -> ValueCounts:
     """Ones of the records that have something, and zeros of the others, of which there are n
     together.
     """

@@ -16,7 +16,6 @@ from riskweighted.conformance import clauses, refusals
 from riskweighted.conformance.centring import centring_agrees
 from riskweighted.conformance.clauses import Skipped, Trial
 from riskweighted.conformance.clipping import clip_agrees
-from riskweighted.conformance.counted import counts_replicate
 from riskweighted.contract.synthesizer import Blueprint, ContractError, Draw, Synthesizer
 from riskweighted.sampling.graphs import compile_weighted_sum, parameters_at
 
@@ -34,7 +33,6 @@ _CLAUSES: dict[str, Callable[[Trial], str | None]] = {
     "log_density of expressions is that of numbers": clauses.records_agree,
     "alpha = 0 leaves a record out": clauses.zero_leaves_out,
     "a whole-number alpha replicates records": clauses.whole_numbers_replicate,
-    "counted rows are prepared as their file": counts_replicate,
     "the order of records does not matter": clauses.order_is_free,
     "at(frame) follows the confidential recipe": clauses.same_recipe,
     "at(frame): other responses move no row": clauses.other_responses,

@@ -23,7 +23,7 @@ import pandas as pd
 from riskweighted.common.errors import InputError
 from riskweighted.common.notebook import card
 
-__all__ = ["CentredSums", "CentredWeights", "Centring", "Intervals", "OwnFunction", "summed"]
+__all__ = ["CentredWeights", "Centring", "Intervals", "OwnFunction"]
 
 _ROOM = 1_000_000  # numbers at a time: what is made on the way is some thirty times as many
 
@@ -188,47 +188,7 @@ class Centring:
             ]
         )
 
-    def by_row(self, row: np.ndarray, rows: int) -> tuple[np.ndarray, np.ndarray | None]:
-        """Of records of which `row` (n,) of counted rows each is: what `summed` takes, to be added
-        over the parts of a file.
-        """
-        return self.sums(row, rows), None if self.kinds is None else self.sums_of_kinds(row, rows).T
-
     def chunks(self) -> Iterator[np.ndarray]:
         """The records, some at a time."""
         step = max(1, _ROOM // max(len(self.intervals.lower), 1))
         return (np.arange(begin, min(begin + step, self.n)) for begin in range(0, self.n, step))
-
-
-@dataclass(frozen=True, eq=False)
-class CentredSums:
-    """Centred weights of rows that stand for several records: their mean ``alpha`` (m, V), and
-    ``centrings`` of each variable, `summed`.
-
-    Confidential.
-    """
-
-    alpha: pd.DataFrame = field(repr=False)
-    centrings: Mapping[str, Centring] = field(repr=False)
-
-
-def summed(
-    intervals: Intervals,
-    inside: np.ndarray,
-    own: np.ndarray,
-    kinds: np.ndarray | None,
-    records: np.ndarray,
-    label: str,
-) -> Centring:
-    """What is taken off the pseudo posterior of m rows that stand for several records, all of one
-    value and one design, from sums.
-
-    `inside` (m, G) and `kinds` (m, S): sums over the records of a row of what each would weigh,
-    survey weights within (`Centring.by_row`); `own` (m,): the kind of value of the row; `records`
-    (m,): the sum of its records' survey weights, their number where there are none.
-    """
-    share = 1 / records[:, None]
-    means = None if kinds is None else kinds * share
-    return Centring(
-        intervals, lambda rows: inside[rows] * share[rows], own, means, records.astype(float), label
-    )

@@ -1,5 +1,5 @@
-"""The registered synthesizers in one line each, read from their source: importing one of them
-imports PyMC.
+"""The registered synthesizers in a sentence or two each, read from their source: importing one of
+them imports PyMC.
 """
 
 import ast
@@ -14,11 +14,11 @@ CHAINS = "riskweighted.chains"  # ... and those of several variables
 
 
 def describe_synthesizers(group: str = GROUP) -> dict[str, str]:
-    """The first line of the docstring of every synthesizer that is registered under a group, by
-    name, in the order of the names.
+    """The first paragraph of the docstring of every synthesizer that is registered under a group,
+    by name, in the order of the names.
     """
     points = sorted(entry_points(group=group), key=lambda point: point.name)
-    return {point.name: _first_line(_docstring(point)) for point in points}
+    return {point.name: _first_paragraph(_docstring(point)) for point in points}
 
 
 def _docstring(point: EntryPoint) -> str | None:
@@ -38,5 +38,6 @@ def _docstring(point: EntryPoint) -> str | None:
     return (texts[-1] if texts else None) or point.load().__doc__
 
 
-def _first_line(text: str | None) -> str:
-    return next(iter((text or "").strip().splitlines()), "")
+def _first_paragraph(text: str | None) -> str:
+    """On one line."""
+    return " ".join((text or "").strip().partition("\n\n")[0].split())

@@ -8,8 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from riskweighted.contract.records import Records
-from riskweighted.contract.synthesizer import ContractError, Draw, Synthesizer
+from riskweighted.contract.synthesizer import ContractError, Draw, Records, Synthesizer
 
 __all__ = [
     "Masses",

@@ -11,7 +11,6 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import pandas as pd
 
-from riskweighted.common.counted import mean_of
 from riskweighted.common.errors import InputError
 from riskweighted.contract.distribution import is_symbolic
 from riskweighted.contract.synthesizer import Blueprint, Draw, Tensor
@@ -127,7 +126,7 @@ class Regression(ABC):
         """Values are modelled as they are, (m,)."""
         return responses
 
-    def prepare(self, data: pd.DataFrame, counts: np.ndarray | None = None) -> _Prepared:
+    def prepare(self, data: pd.DataFrame) -> _Prepared:
         """Check the values and build the design."""
         y = response_values(self.formula, data)
         impossible = int((~self.possible(y)).sum())
@@ -136,12 +135,10 @@ class Regression(ABC):
                 f"{self.target!r} has {impossible} of {len(y)} values that {type(self).__name__} "
                 "cannot take"
             )
-        design = build_design(self.formula, data, counts)
+        design = build_design(self.formula, data)
         rows, which = design.distinct
         dummy = np.isin(np.round(rows + design.centre, 9), (0, 1)).all(axis=0)
-        return _Prepared(
-            y, design, np.where(dummy, 1.0, np.sqrt(mean_of(rows[which] ** 2, counts)))
-        )
+        return _Prepared(y, design, np.where(dummy, 1.0, np.sqrt((rows[which] ** 2).mean(axis=0))))
 
     def build(self, prepared: _Prepared) -> Blueprint:
         """The priors, and the weighted log density of the values."""

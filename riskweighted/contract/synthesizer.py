@@ -1,6 +1,5 @@
 """What a synthesizer is, and where the registered ones are found."""
 
-import inspect
 import sys
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -11,20 +10,20 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError, listing
-from riskweighted.common.late import late
+from riskweighted.common.extras import late
 from riskweighted.contract.descriptions import CHAINS, GROUP
 
 if TYPE_CHECKING:
     import pymc as pm
 
     from riskweighted.contract.centring import Centring
-    from riskweighted.contract.records import Records
 
 __all__ = [
     "Blueprint",
     "ContractError",
     "Layout",
     "Prepared",
+    "Records",
     "Synthesizer",
     "Tensor",
     "baseline_names",
@@ -34,7 +33,6 @@ __all__ = [
     "load_synthesizer",
     "probability_mass",
     "synthesizer_names",
-    "takes_counts",
 ]
 
 _BASELINES = "riskweighted.baselines"
@@ -183,6 +181,34 @@ class Prepared(Protocol):
         """
 
 
+class Records(Protocol):
+    """The values of n records as random variables, independent given parameters; what
+    `Synthesizer.distribution` returns.
+
+    Numbers are those of the target: its values, or the codes of its levels. A model that cannot do
+    something has no such method. Of parameters that are PyTensor expressions the first two are
+    expressions too: the same statement serves a graph.
+    """
+
+    def log_density(self, y: np.ndarray) -> np.ndarray:
+        """log p(y_i | x_i, theta) on the model's scale, constants included, (n,); NaN where y_i
+        is.
+        """
+
+    def mass(self, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+        """P(lower_i <= Y_i <= upper_i | x_i, theta), (n,); ends may be infinite, and stand at
+        halves for whole numbers and codes.
+        """
+
+    def inverse(self, lower: np.ndarray, upper: np.ndarray, share: np.ndarray) -> np.ndarray:
+        """The value within each interval up to which it has this share (n,) of its mass, (n,); NaN
+        where it has none.
+        """
+
+    def draw(self, rng: np.random.Generator) -> np.ndarray:
+        """New values, (n,), from `rng` alone."""
+
+
 class Synthesizer(Protocol):
     """A synthesizer is a Bayesian model of one sensitive variable, made of a formula and settings;
     immutable, hashable, equal by value.
@@ -194,23 +220,12 @@ class Synthesizer(Protocol):
     values, so that it is never treated as synthetic; and ``support = (low, high)``, public bounds
     that draws keep to, so that rounding keeps to them too.
 
-    ``settled(values, counts)``, of one that takes counts: from the distinct values of a whole file
-    and how many records have each, (G,), to the same synthesizer with what `prepare` would find in
-    them stated, and to the value (G,) that stands for each where records are counted: the same one
-    for values that its likelihood does not tell apart, or by no more than it says.
-
     A guarantee (`riskweighted.guarantee.statement`) needs ``data_dependent``: names of all that
     priors, likelihood or draws take from the sensitive values besides the record's own likelihood,
     as the settings stand; () for nothing. It asks for ``response(prepared)``, the values on the
     model's scale (n,), where a reference is given, and for ``from_response(responses, prepared)``,
     the way back of any such numbers (m,), where its clip is centred. ``probability_mass = True``
     says that the likelihood is a probability, whose logarithm is never positive.
-
-    ``prepare(data, counts=None)`` may take whole numbers (m,), how many records of a file each row
-    of the data stands for, and then finds all that it finds as it would of the file in which each
-    row is repeated so often, without making that file. What it returns may have
-    ``standing_for(counts)``, the same records with other such numbers, where ``build`` looks at
-    them too.
 
     Examples
     --------
@@ -231,7 +246,7 @@ class Synthesizer(Protocol):
     def build(self, prepared: Any) -> Blueprint | None:
         """Priors and weighted likelihood; None where there is nothing to estimate."""
 
-    def distribution(self, theta: Draw, prepared: Any) -> "Records":
+    def distribution(self, theta: Draw, prepared: Any) -> Records:
         """The distribution of every record's value given one posterior draw."""
 
 
@@ -255,13 +270,6 @@ def data_dependent(synthesizer: Synthesizer) -> tuple[str, ...] | None:
             f"{type(stated).__name__}"
         )
     return stated
-
-
-def takes_counts(synthesizer: Synthesizer) -> bool:
-    """Whether its ``prepare`` takes rows that each stand for several records of a file: it has the
-    parameter ``counts``.
-    """
-    return "counts" in inspect.signature(synthesizer.prepare).parameters
 
 
 def probability_mass(synthesizer: Synthesizer) -> bool:

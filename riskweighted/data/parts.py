@@ -3,22 +3,22 @@ footers, read a piece at a time.
 """
 
 import glob
-import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
+from pandas.api.types import union_categoricals
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_plain_values
 
-__all__ = ["Parts", "Piece", "files_named", "find_parts", "is_pattern"]
+__all__ = ["FITTED", "Parts", "Piece", "files_named", "find_parts", "is_pattern"]
 
-# values of a column, of each of which a piece shows one, and of how many where it has more
-_LEVELS, _FEW = 1_000, 20
+FITTED = 200_000  # records that models are fitted to, of a large file whose study says nothing
 _ROWS = 500_000  # of neighbouring row groups that are read together, unless one alone is larger
 
 
@@ -40,8 +40,7 @@ class Parts:
     empty; ``types``: of every column, as parquet has it; ``floats``: columns held as floats, which
     are decimals, and whole numbers or true and false where some may be missing; ``levels``: of
     columns of categories that all files have alike, these in their order; ``unlike``: what is wrong
-    with the ordered categories of others; ``fingerprint``: of names, footers, sizes and times of
-    the files.
+    with the ordered categories of others.
     """
 
     files: tuple[Path, ...]
@@ -50,7 +49,6 @@ class Parts:
     floats: tuple[str, ...] = field(repr=False)
     levels: dict[str, pd.CategoricalDtype] = field(repr=False)
     unlike: dict[str, str] = field(repr=False)
-    fingerprint: str = field(repr=False)
 
     @property
     def records(self) -> int:
@@ -91,30 +89,30 @@ class Parts:
                 "in every part, in the same order"
             )
 
-    def sample(self, columns: Sequence[str], most: int, pieces: int) -> pd.DataFrame:
-        """At most so many records, evenly spaced in so many evenly spaced pieces; all, where there
-        are no more.
+    def whole(self, columns: Sequence[str], identifier: str | None = None) -> pd.DataFrame:
+        """Columns of all records, text as categories in the order of the alphabet, in the order of
+        the identifiers, or else of the files; refuses an identifier that several records have.
         """
-        step = max(len(self.pieces) / pieces, 1.0)
-        chosen = [self.pieces[int(place * step)] for place in range(min(pieces, len(self.pieces)))]
-        every = -(-sum(piece.rows for piece in chosen) // most)
-        return pd.concat(
-            [self.read(piece, columns).iloc[::every] for piece in chosen], ignore_index=True
+        pieces = [
+            self.read(piece, columns, identifier).pipe(_with_categories) for piece in self.pieces
+        ]
+        names = list(pieces[0])
+        frame = pd.DataFrame(
+            {name: _joined([piece.pop(name) for piece in pieces]) for name in names}, copy=False
         )
-
-    def witnesses(self, columns: Sequence[str], most: int) -> pd.DataFrame:
-        """At most so many records, evenly spaced in all pieces, and besides them of every piece one
-        of each value of its columns, of many values a few.
-        """
-        step, held = -(-self.records // most), []
-        for piece in self.pieces:
-            frame = self.read(piece, columns)
-            each = [frame.drop_duplicates(name) for name in columns]
-            several = [some if len(some) <= _LEVELS else some.head(_FEW) for some in each]
-            held.append(
-                frame.loc[pd.concat([frame.iloc[::step], *several]).index.unique().sort_values()]
+        if identifier is None:
+            return frame
+        order = np.argsort(frame[identifier].to_numpy(), kind="stable")
+        ordered = frame[identifier].take(order)
+        if repeated := int((ordered.to_numpy()[1:] == ordered.to_numpy()[:-1]).sum()):
+            raise InputError(
+                f"data.id {identifier!r}: {repeated:,} records have an identifier that another one "
+                "has; valid is one for each record"
             )
-        return pd.concat(held, ignore_index=True)
+        return pd.DataFrame(
+            {name: frame.pop(name).take(order).reset_index(drop=True) for name in columns},
+            copy=False,
+        )
 
     def read(
         self, piece: Piece, columns: Sequence[str], identifier: str | None = None
@@ -161,6 +159,24 @@ class Parts:
         return frame
 
 
+def _with_categories(frame: pd.DataFrame) -> pd.DataFrame:
+    """Text as categories, whose records take a byte or two each."""
+    text = [
+        name
+        for name in frame
+        if pd.api.types.is_string_dtype(frame[name].dtype) or frame[name].dtype == object
+    ]
+    return frame.astype(dict.fromkeys(text, "category"))
+
+
+def _joined(columns: Sequence[pd.Series]) -> pd.Series:
+    """One column of those of all pieces, with the categories of all in their order."""
+    first = columns[0].dtype
+    if isinstance(first, pd.CategoricalDtype) and any(each.dtype != first for each in columns):
+        return pd.Series(union_categoricals(list(columns), sort_categories=True))
+    return pd.concat(list(columns), ignore_index=True)
+
+
 def is_pattern(path: Path) -> bool:
     """Whether a path stands for several files, and is no file itself."""
     return any(mark in path.name for mark in "*?[") and not path.is_file()
@@ -196,24 +212,14 @@ def find_parts(path: Path) -> Parts:
             f"data in parts are parquet files, and {listing(other[:3])} is none; valid are files "
             "that end in .parquet"
         )
-    read, digest = [], hashlib.sha256()
+    read = []
     for file in files:
         try:
             read.append(pq.ParquetFile(file))
-            stat = file.stat()
         except FileNotFoundError:
             raise InputError(f"there is no file {str(file)!r}") from None
         except (OSError, pa.ArrowException) as error:
             raise InputError(f"{file.name!r} cannot be read ({type(error).__name__})") from None
-        footer = [
-            read[-1].metadata.row_group(group).num_rows
-            for group in range(read[-1].metadata.num_row_groups)
-        ]
-        digest.update(
-            repr(
-                (file.name, stat.st_size, stat.st_mtime_ns, footer, str(read[-1].schema_arrow))
-            ).encode()
-        )
     schemas = [
         {
             name: _kind(kind)
@@ -236,7 +242,6 @@ def find_parts(path: Path) -> Parts:
             if types[name].startswith("decimal") or _has_gaps(name, types[name], counts)
         ),
         *_levels(files, read, types),
-        digest.hexdigest(),
     )
 
 

@@ -9,6 +9,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
+from scipy.stats import norm, rankdata
 
 from riskweighted.common.ranks import neighbours_apart
 from riskweighted.derivation.columns import LEAST, MOST_LEVELS, Columns
@@ -41,8 +42,9 @@ _BANDS, _ORDER = 0.8, 0.9  # of that room
 _RECOVERED = 0.75, 0.6
 _UNLIKELY = 6  # standard deviations
 _WORTH = 0.25  # of the room, from which recovery is looked at
-# of the room, that two levels use up within the known pattern beyond what they do overall
-_APART = 0.1
+# of the room, that two levels use up within the known pattern beyond what they do overall, and
+# beyond what a shift by level would
+_APART, _PARTED, _SHIFTS = 0.1, 0.05, 20
 # of the records, and of what the base misses, that two levels may not tell
 _TOLD, _TOLD_GAIN = 0.5, 0.5
 
@@ -385,7 +387,8 @@ def _banded(
 ) -> Finding | None:
     """Levels that are bands of the amount within groups: refused, but two of them only where they
     tell half of what is not told anyway, or `jointly`, within the known columns, where they are cut
-    at another place in each: an age band is cut at one, a half of a pattern not."""
+    at another place in each: a half of a pattern is, an age band or a sex that shifts the amount is
+    not."""
     parts = (
         np.unique(levels[~sample.columns.missing[name]])
         if what == "its levels"
@@ -399,7 +402,9 @@ def _banded(
     base, least = sample.amounts.base_narrow, lower_limit(share, len(levels))
     cut_apart = (
         jointly
+        and len(parts) == 2
         and grouping.bands(levels).gain - sample.grouping(frozenset()).bands(levels).gain > _APART
+        and _beyond_a_shift(sample, levels, grouping)
     )
     refused = len(parts) > 2 or cut_apart or (least >= _TOLD and gain(least, base) >= _TOLD_GAIN)
     return Finding(
@@ -410,6 +415,37 @@ def _banded(
         base,
         REFUSE if refused else WARN,
     )
+
+
+def _beyond_a_shift(sample: _Sample, levels: np.ndarray, grouping: _Grouping) -> bool:
+    """Whether two levels part the amounts of groups better than levels that shift them would.
+
+    Of the amounts' normal scores the shift is that within groups, and what it leaves is exchanged
+    among all records.
+    """
+    rows, every = grouping.rows, len(sample.amounts.y)
+    scores = norm.ppf((rankdata(sample.amounts.y) - 0.5) / every)[rows]
+    upper = (levels[rows] == levels.max()).astype(float)
+    groups = np.unique(grouping.codes[rows], return_inverse=True)[1]
+    sizes = np.bincount(groups)
+
+    def within(values: np.ndarray) -> np.ndarray:
+        return np.asarray(values - (np.bincount(groups, values) / sizes)[groups])
+
+    apart = within(upper)
+    shift = float(apart @ scores / (apart @ apart))
+    left = (within(scores) - shift * apart) * np.sqrt(sizes / (sizes - 1))[groups]
+    parted = levels[rows]
+    gains = [
+        _Grouping(
+            groups, np.argsort(shift * upper + sample.rng.permutation(left)), np.arange(len(rows))
+        )
+        .bands(parted)
+        .gain
+        for _ in range(_SHIFTS)
+    ]
+    more = grouping.bands(levels).gain - float(np.mean(gains))
+    return more > max(_PARTED, _UNLIKELY * float(np.std(gains, ddof=1)))
 
 
 def _two_parts(sample: _Sample, name: str) -> Iterator[Finding]:

@@ -7,15 +7,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from riskweighted.common.counted import (
-    first_records,
-    mean_of,
-    median_of,
-    number_of,
-    quantile_of,
-    sd_of,
-)
-
 __all__ = [
     "FEWEST_FOR_BENDS",
     "Bends",
@@ -71,30 +62,28 @@ class Bends:
         return np.column_stack([columns, zero])
 
 
-def make_bends(
-    amounts: np.ndarray, on_grid: bool = False, counts: np.ndarray | None = None
-) -> Bends:
-    """The bends of amounts (m,), m > 0, of each so many records as `counts` (m,) say, or one.
+def make_bends(amounts: np.ndarray, on_grid: bool = False) -> Bends:
+    """The bends of amounts (m,), m > 0.
 
     `on_grid`: zero is apart where it is a status (`zero_is_status`), and amounts and knots are
     rounded to multiples of the largest of 1, 2, 5 x 10^k within a sixteenth of the spread (the
     interquartile range over 1.35), and ``unit`` to one digit: no knot is a value of one record, and
     few different columns occur.
     """
-    zero_apart = on_grid and zero_is_status(amounts, counts)
-    if zero_apart:
-        counts, amounts = None if counts is None else counts[amounts != 0], amounts[amounts != 0]
-    unit = _unit(amounts, counts)
+    zero_apart = on_grid and zero_is_status(amounts)
+    amounts = amounts[amounts != 0] if zero_apart else amounts
+    unit = _unit(amounts)
     unit = float(f"{unit:.0e}") if on_grid and unit is not None else unit
-    step = _step(_placed(amounts, unit, None), counts) if on_grid else None
+    step = _step(_placed(amounts, unit, None)) if on_grid else None
     z = _placed(amounts, unit, step)
-    places = _places(len(amounts) if counts is None else int(counts.sum()))
     enough = len(np.unique(z if on_grid else amounts)) >= FEWEST_FOR_BENDS
-    knots = np.unique(_rounded(quantile_of(z, places, counts), step)) if enough else np.empty(0)
+    knots = (
+        np.unique(_rounded(np.quantile(z, _places(len(amounts))), step)) if enough else np.empty(0)
+    )
     knots = knots if len(knots) >= 3 else np.empty(0)
     bent = _bent(z, knots)
-    onto = _orthogonal(bent - mean_of(bent, counts), counts)
-    return Bends(unit, step, knots, onto, mean_of(bent @ onto, counts), zero_apart)
+    onto = _orthogonal(bent - bent.mean(axis=0))
+    return Bends(unit, step, knots, onto, (bent @ onto).mean(axis=0), zero_apart)
 
 
 def columns_of(n: int) -> int:
@@ -106,11 +95,11 @@ def _places(n: int) -> tuple[float, ...]:
     return _KNOTS if n < _MANY else _MORE_KNOTS
 
 
-def zero_is_status(amounts: np.ndarray, counts: np.ndarray | None = None) -> bool:
+def zero_is_status(amounts: np.ndarray) -> bool:
     """Whether zero is a status of its own beside amounts (n,): it and other values are each those
     of 10 records and 1 % or more.
     """
-    zeros, others = number_of(amounts == 0, counts), number_of(amounts != 0, counts)
+    zeros, others = int((amounts == 0).sum()), int((amounts != 0).sum())
     least = max(_FEWEST_OF_STATUS, _SHARE_OF_STATUS * (zeros + others))
     return min(zeros, others) >= least and len(np.unique(amounts)) > 2
 
@@ -142,58 +131,45 @@ def _bent(z: np.ndarray, knots: np.ndarray) -> np.ndarray:
     return np.column_stack([z, slopes[:, :-1] - slopes[:, -1:]])
 
 
-def _step(z: np.ndarray, counts: np.ndarray | None) -> float | None:
+def _step(z: np.ndarray) -> float | None:
     """The step of the grid for amounts on the scale of the predictor; None where they do not
     spread.
     """
-    lower, upper = quantile_of(z, [0.25, 0.75], counts)
-    spread = float(upper - lower) / _NORMAL or float(sd_of(z, counts))
+    lower, upper = np.quantile(z, [0.25, 0.75])
+    spread = float(upper - lower) / _NORMAL or float(z.std())
     return largest_round(spread / _STEPS) if spread > 0 else None
 
 
-def _unit(amounts: np.ndarray, counts: np.ndarray | None) -> float | None:
+def _unit(amounts: np.ndarray) -> float | None:
     """The median size of amounts with a long tail, whose signed log is taken."""
-    there = amounts != 0
-    sizes, counts = np.abs(amounts[there]), None if counts is None else counts[there]
-    if len(sizes) == 0 or quantile_of(sizes, 0.99, counts) <= _STRETCHED * median_of(sizes, counts):
+    sizes = np.abs(amounts[amounts != 0])
+    if len(sizes) == 0 or np.quantile(sizes, 0.99) <= _STRETCHED * np.median(sizes):
         return None
-    return median_of(sizes, counts)
+    return float(np.median(sizes))
 
 
-def _orthogonal(centred: np.ndarray, counts: np.ndarray | None) -> np.ndarray:
+def _orthogonal(centred: np.ndarray) -> np.ndarray:
     """(b, b) that makes each column uncorrelated with those before it, and of the first one's
     variance.
     """
-    spread = np.sqrt(mean_of(centred**2, counts))
+    spread = np.sqrt((centred**2).mean(axis=0))
     if not (spread > 0).all():
         return np.eye(centred.shape[1])
-    triangle = np.linalg.qr(_stretched(centred / spread, counts))[1]
+    triangle = np.linalg.qr(centred / spread)[1]
     if np.abs(np.diag(triangle)).min() <= 1e-8 * np.abs(np.diag(triangle)).max():
         return np.eye(centred.shape[1])
     turn = np.linalg.inv(triangle) * triangle[0, 0]
     return np.asarray(turn / spread[:, None] * spread[0])
 
 
-def _stretched(columns: np.ndarray, counts: np.ndarray | None) -> np.ndarray:
-    """Rows whose sums of squares and products are those of all records; the first b of b columns as
-    they are, since the signs of a QR follow from them."""
-    if counts is None:
-        return columns
-    first = first_records(counts, len(columns), columns.shape[1])
-    others = counts - np.bincount(first, minlength=len(columns))
-    return np.vstack([columns[first], np.sqrt(others)[:, None] * columns])
-
-
-def independent(columns: np.ndarray, counts: np.ndarray | None = None) -> np.ndarray:
+def independent(columns: np.ndarray) -> np.ndarray:
     """Which columns (n, p) vary and are no combination of those before them; booleans (p,)."""
-    centred, largest = columns - mean_of(columns, counts), np.abs(columns).max(axis=0, initial=0.0)
-    n = len(columns) if counts is None else int(counts.sum())
-    centred = centred if counts is None else np.sqrt(counts)[:, None] * centred
+    centred, largest = columns - columns.mean(axis=0), np.abs(columns).max(axis=0, initial=0.0)
     size = np.sqrt((centred**2).sum(axis=0))
     keep = np.zeros(columns.shape[1], dtype=bool)
     basis = np.empty((len(columns), 0))
     for place in range(columns.shape[1]):
-        if size[place] <= 1e-12 * max(1.0, largest[place]) * np.sqrt(n):
+        if size[place] <= 1e-12 * max(1.0, largest[place]) * np.sqrt(len(columns)):
             continue
         left = centred[:, place] / size[place]
         for _ in range(2):  # twice is enough

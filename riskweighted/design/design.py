@@ -20,7 +20,6 @@ import pandas as pd
 from formulaic import Formula, ModelSpec, SimpleFormula, model_matrix
 from formulaic.errors import DataMismatchWarning, FormulaicError
 
-from riskweighted.common.counted import first_records
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import (
     holds_numbers,
@@ -39,10 +38,9 @@ from riskweighted.design.formulas import (
     response_name,
     shown_name,
     split_formula,
-    uncounted,
     uses_all_records,
 )
-from riskweighted.design.splines import bs, cs, spline_of
+from riskweighted.design.splines import bs, cs, spline
 from riskweighted.design.tables import Tables
 
 __all__ = ["Design", "build_design", "response_values"]
@@ -55,7 +53,7 @@ _FUNCTIONS = {
     "exp": np.exp,
     "bs": bs,
     "cs": cs,
-    "spline": spline_of(None),
+    "spline": spline,
 }
 
 
@@ -66,8 +64,7 @@ class Design(NamedTuple):
     ``centre`` (p,), and which of them each record has, (n,); ``turn`` (p, p): rows @ turn have
     columns of mean 0, variance 1, uncorrelated over the confidential records, so that slopes on the
     original columns are turn @ slopes; ``spec``: the model spec, with the names of the original
-    columns; ``formula``: what the spec was made from; ``counts`` (n,): where each of the n rows
-    stands for several records, how many.
+    columns; ``formula``: what the spec was made from.
 
     Examples
     --------
@@ -82,17 +79,6 @@ class Design(NamedTuple):
     turn: np.ndarray
     spec: ModelSpec
     formula: str
-    counts: np.ndarray | None = None
-
-    @property
-    def records(self) -> np.ndarray:
-        """How many records of the file have each of the different rows, floats (m,)."""
-        return self.distinct.counts if self.counts is None else self.distinct.sums(self.counts)
-
-    @property
-    def size(self) -> int:
-        """Records of the file."""
-        return len(self.distinct.which) if self.counts is None else int(self.counts.sum())
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -131,7 +117,7 @@ class Design(NamedTuple):
         """
         plain = _plain_columns(self.formula, self.spec, frame)
         if plain is not None:
-            return self._replace(distinct=Distinct.apart(plain - self.centre), counts=None)
+            return self._replace(distinct=Distinct.apart(plain - self.centre))
         _predictors(self.formula, frame, "frame")
         needed, first, which = _alike(self.formula, frame)
         spec = copy.deepcopy(self.spec)  # formulaic writes in the state of what it is given
@@ -147,30 +133,14 @@ class Design(NamedTuple):
                 "in the confidential data"
             )
         distinct = _merged(self.formula, Distinct(_columns(self.formula, matrix), which))
-        return self._replace(
-            distinct=distinct._replace(rows=distinct.rows - self.centre), counts=None
-        )
+        return self._replace(distinct=distinct._replace(rows=distinct.rows - self.centre))
 
     def placed(self, columns: Tables) -> "Design":
         """The same design for records whose model matrix without its intercept is given, (m, p),
         rather than made of a frame.
         """
         groups = columns.grouped()
-        return self._replace(distinct=groups._replace(rows=groups.rows - self.centre), counts=None)
-
-    def standing_for(self, counts: np.ndarray) -> "Design":
-        """The same rows, each standing for so many records of a file (n,), with equal ones as
-        one.
-        """
-        distinct = self.distinct
-        if len(distinct.rows) == len(distinct.which):
-            first, which = distinct_records(
-                (pd.Series(column) for column in distinct.rows.T),
-                len(distinct.rows),
-                int(counts.sum()),
-            )
-            distinct = Distinct(distinct.rows[first], which[distinct.which])
-        return self._replace(distinct=distinct, counts=counts)
+        return self._replace(distinct=groups._replace(rows=groups.rows - self.centre))
 
     def response(self, frame: pd.DataFrame) -> np.ndarray:
         """The sensitive variable of another frame as floats, (m,); NaN where the frame has no such
@@ -270,15 +240,12 @@ def _predictors(formula: str, data: pd.DataFrame, what: str) -> Formula:
     return parsed
 
 
-def _alike(
-    formula: str, data: pd.DataFrame, counts: np.ndarray | None = None
-) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
+def _alike(formula: str, data: pd.DataFrame) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
     """The columns of a formula; which records are the first of their values there, (m,), and to
     which of these each is equal, (n,).
     """
     names = list(split_formula(formula).names)
-    records = None if counts is None else int(counts.sum())
-    return data[names], *distinct_records((data[name] for name in names), len(data), records)
+    return data[names], *distinct_records((data[name] for name in names), len(data))
 
 
 def _evaluate(
@@ -287,7 +254,6 @@ def _evaluate(
     needed: pd.DataFrame,
     data: pd.DataFrame,
     what: str,
-    counts: np.ndarray | None = None,
 ) -> Any:
     """The model matrix of the rows needed (with its spec); text in the message never comes from
     formulaic, which quotes data.
@@ -303,13 +269,10 @@ def _evaluate(
             # log of zero: refused below, by what it gives
             warnings.simplefilter("ignore", RuntimeWarning)
             warnings.simplefilter("error", DataMismatchWarning)
-            functions = (
-                _FUNCTIONS if counts is None else {**_FUNCTIONS, "spline": spline_of(counts)}
-            )
             columns = (
                 with_columns(needed, plain).rename(columns=as_formulaic).reset_index(drop=True)
             )
-            return model_matrix(recipe, columns, context=functions, na_action="raise")
+            return model_matrix(recipe, columns, context=_FUNCTIONS, na_action="raise")
     except DataMismatchWarning:
         raise InputError(_unseen(formula, recipe, data, what)) from None
     # formulaic passes on what its functions raise, and such text may quote data
@@ -353,13 +316,12 @@ def _columns(formula: str, matrix: Any) -> np.ndarray:
     return columns
 
 
-def build_design(formula: str, data: Frame, counts: np.ndarray | None = None) -> Design:
+def build_design(formula: str, data: Frame) -> Design:
     """Return the predictors of a formula, centred, with the turn that whitens them.
 
-    `counts` (n,): how many records of a file each row stands for, whose centre, turn and knots are
-    then found; 1 where there are none. InputError if the formula cannot be read or names an unknown
-    column, a predictor is missing or infinite, or columns of the design are collinear or constant
-    (the message names the first such column).
+    InputError if the formula cannot be read or names an unknown column, a predictor is missing or
+    infinite, or columns of the design are collinear or constant (the message names the first such
+    column).
 
     Examples
     --------
@@ -368,9 +330,7 @@ def build_design(formula: str, data: Frame, counts: np.ndarray | None = None) ->
     'income ~ C(region)'
     """
     data = as_pandas(data)
-    distinct, matrix = _recorded(
-        formula, _predictors(formula, data, "confidential data"), data, counts
-    )
+    distinct, matrix = _recorded(formula, _predictors(formula, data, "confidential data"), data)
     columns = distinct.rows
     keep = [str(name) != "Intercept" for name in matrix.columns]
     slices = {shown_name(term): places for term, places in matrix.model_spec.term_slices.items()}
@@ -391,9 +351,7 @@ def build_design(formula: str, data: Frame, counts: np.ndarray | None = None) ->
         raise InputError(
             f"predictor {listing(empty)} is constant (a single level); remove it from the formula"
         )
-    records = distinct.counts if counts is None else distinct.sums(counts)
-    n = len(data) if counts is None else int(counts.sum())
-    centre = records @ columns / n
+    centre = distinct.counts @ columns / len(data)
     constant = np.abs(columns - centre).max(axis=0) <= 1e-12 * np.abs(columns).max(axis=0)
     if constant.any():
         raise InputError(
@@ -406,38 +364,28 @@ def build_design(formula: str, data: Frame, counts: np.ndarray | None = None) ->
         np.empty((0, 0)),
         matrix.model_spec,
         formula,
-        counts,
     )
     return design._replace(turn=_whitening(design, names))
 
 
-def _recorded(
-    formula: str, parsed: Formula, data: pd.DataFrame, counts: np.ndarray | None
-) -> tuple[Distinct, Any]:
+def _recorded(formula: str, parsed: Formula, data: pd.DataFrame) -> tuple[Distinct, Any]:
     """The model matrix without its intercept, and as formulaic gives it (with its spec)."""
-    needed, first, which = _alike(formula, data, counts)
-    if counts is not None and (counts > 1).any() and (unfit := uncounted(formula)):
-        raise InputError(
-            f"formula {formula!r}: {unfit[0]}() depends on how many records have a value, and "
-            "takes no counted rows; valid is spline()"
-        )
+    needed, first, which = _alike(formula, data)
     if not uses_all_records(formula):
         matrix = _evaluate(formula, parsed, needed.iloc[first], data, "confidential data")
         return Distinct(_columns(formula, matrix), which), matrix
-    matrix = _evaluate(formula, parsed, needed, data, "confidential data", counts)
-    return _merged(formula, Distinct(_columns(formula, matrix)[first], which), counts), matrix
+    matrix = _evaluate(formula, parsed, needed, data, "confidential data")
+    return _merged(formula, Distinct(_columns(formula, matrix)[first], which)), matrix
 
 
-def _merged(formula: str, distinct: Distinct, counts: np.ndarray | None = None) -> Distinct:
+def _merged(formula: str, distinct: Distinct) -> Distinct:
     """The same with equal rows as one, where a grid makes rows equal that the file's columns tell
     apart.
     """
     if not on_grid(formula):
         return distinct
-    apart = counts is not None and len(distinct.rows) == len(distinct.which)
-    records = int(counts.sum()) if apart and counts is not None else None
     first, which = distinct_records(
-        (pd.Series(column) for column in distinct.rows.T), len(distinct.rows), records
+        (pd.Series(column) for column in distinct.rows.T), len(distinct.rows)
     )
     return Distinct(distinct.rows[first], which[distinct.which])
 
@@ -446,8 +394,8 @@ def _whitening(design: Design, names: list[str]) -> np.ndarray:
     """The turn of a QR of the centred design, (p, p); column by column, so that a dependent one can
     be named.
     """
-    centred, records, formula = design.distinct, design.records, design.formula
-    n, p = design.size, centred.rows.shape[1]
+    centred, records, formula = design.distinct, design.distinct.counts, design.formula
+    n, p = len(centred.which), centred.rows.shape[1]
     if p == 0:
         return np.empty((0, 0))
     if p >= n:
@@ -456,8 +404,7 @@ def _whitening(design: Design, names: list[str]) -> np.ndarray:
         )
     spread = np.abs(centred.rows).max(axis=0)
     spread = spread * np.sqrt(records @ (centred.rows / spread) ** 2 / n)
-    first = centred.which[first_records(design.counts, len(centred.which), p)]
-    triangle = _triangle(centred._replace(rows=centred.rows / spread), records, first)
+    triangle = _triangle(centred._replace(rows=centred.rows / spread))
     dependent = np.abs(np.diag(triangle)) <= 1e-9 * np.sqrt(n)
     if dependent.any():
         which = listing(dict.fromkeys(np.array(names)[dependent]))
@@ -467,11 +414,12 @@ def _whitening(design: Design, names: list[str]) -> np.ndarray:
     return np.asarray(np.linalg.inv(triangle) * np.sqrt(n) / spread[:, None])
 
 
-def _triangle(centred: Distinct, records: np.ndarray, first: np.ndarray) -> np.ndarray:
-    """That of the QR of all records, (p, p), so many of each row (m,).
+def _triangle(centred: Distinct) -> np.ndarray:
+    """That of the QR of all records, (p, p).
 
-    The signs of its rows come from reflections that look at the `first` p records, by their rows,
-    one by one and at the others by their sums of squares and products alone.
+    The signs of its rows come from reflections that look at the first p records one by one and at
+    the others by their sums of squares and products alone.
     """
-    others = centred.triangle(records - np.bincount(first, minlength=len(centred.rows)))
+    first = centred.which[: centred.rows.shape[1]]
+    others = centred.triangle(centred.counts - np.bincount(first, minlength=len(centred.rows)))
     return np.asarray(np.linalg.qr(np.vstack([centred.rows[first], others]), mode="r"))

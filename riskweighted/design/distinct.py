@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-__all__ = ["Distinct", "by_distinct", "distinct_records"]
+__all__ = ["Distinct", "by_distinct", "distinct_records", "median_of_rows"]
 
 # of the records: where more of them differ, each has a row of its own, since finding equal ones
 # would save little
@@ -70,16 +70,22 @@ class Distinct(NamedTuple):
         return values if len(self.rows) == len(self.which) else np.take(values, self.which, axis=0)
 
 
-def distinct_records(
-    columns: Iterable[pd.Series], n: int, records: int | None = None
-) -> tuple[np.ndarray, np.ndarray]:
+def median_of_rows(values: np.ndarray, records: np.ndarray) -> float:
+    """The least value of rows (m,) that half of the records do not exceed, where so many records
+    (m,) have each row.
+    """
+    order = np.argsort(values, kind="stable")
+    ends = np.cumsum(records[order])
+    return float(values[order][np.searchsorted(ends, np.ceil(ends[-1] / 2) - 1, side="right")])
+
+
+def distinct_records(columns: Iterable[pd.Series], n: int) -> tuple[np.ndarray, np.ndarray]:
     """Which of n records are the first of their values, (m,), in order, and to which of these each
     record is equal, (n,).
 
-    All n where more than three quarters of them differ, or values cannot be compared. `records`:
-    how many the n rows stand for.
+    All n where more than three quarters of them differ, or values cannot be compared.
     """
-    most = max(_MOST * (n if records is None else records), 1)
+    most = max(_MOST * n, 1)
     code, levels = np.zeros(n, dtype=np.int64), 1
     for column in columns:
         column_codes = _codes(column)

@@ -22,7 +22,6 @@ __all__ = [
     "sides",
     "split_formula",
     "straightened",
-    "uncounted",
     "uses_all_records",
 ]
 
@@ -134,18 +133,8 @@ def uses_all_records(formula: str) -> bool:
     """Whether the columns of a formula depend on how many records have a value, as the knots of a
     spline do.
     """
-    return bool(_of_all_records(formula))
-
-
-def uncounted(formula: str) -> tuple[str, ...]:
-    """The functions of a formula that look at all records and cannot be told how many records a row
-    stands for.
-    """
-    return tuple(name for name in _of_all_records(formula) if name != "spline")
-
-
-def _of_all_records(formula: str) -> list[str]:
-    return re.findall(rf"\b({'|'.join(_SPLINES)})\s*\(", split_formula(formula).right)
+    calls = rf"\b({'|'.join(_SPLINES)})\s*\("
+    return re.search(calls, split_formula(formula).right) is not None
 
 
 def on_grid(formula: str) -> bool:

@@ -45,7 +45,7 @@ def precision_of(precision: Precision, variable: str) -> float | None:
     return precision.get(variable) if isinstance(precision, Mapping) else precision
 
 
-def find_precision(column: pd.Series, counts: np.ndarray | None = None) -> float | None:
+def find_precision(column: pd.Series) -> float | None:
     """The largest power of ten, from 1e-8 to 1e6, of which every value of a column is a multiple;
     or else 95 % of them are; or None.
 
@@ -55,15 +55,13 @@ def find_precision(column: pd.Series, counts: np.ndarray | None = None) -> float
     Missing values are left out. Numbers of less than double precision are read as their shortest
     decimals, whether the column's dtype says so or its numbers do (27.280001), and lie on no grid
     that is finer than they are. Numbers that were rounded to 6 significant digits or more lie on
-    none either. `counts` (n,): how many records each value stands for; 1 where there are none.
+    none either.
     """
-    there, times = column.dropna(), None if counts is None else counts[column.notna().to_numpy()]
+    there = column.dropna()
     values, plain = there.to_numpy(dtype=float), getattr(there.dtype, "numpy_dtype", there.dtype)
-    times = None if times is None else times[values != 0]
-    values, place, records = np.unique(values[values != 0], return_inverse=True, return_counts=True)
+    values, records = np.unique(values[values != 0], return_counts=True)
     if len(values) == 0:
         return None
-    records = records if times is None else np.bincount(place.reshape(-1), weights=times)
     if plain in (np.float16, np.float32):
         return _precision(_shortest(values, plain), records, plain)
     precision, some = _precision(values, records), slice(None, None, -(-len(values) // _LOOKED_AT))

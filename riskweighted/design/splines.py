@@ -11,7 +11,7 @@ from formulaic.transforms.cubic_spline import cubic_spline
 
 from riskweighted.design.bends import independent, make_bends
 
-__all__ = ["bs", "cs", "spline", "spline_of"]
+__all__ = ["bs", "cs", "spline"]
 
 # Synthetic values lie beyond the confidential ones: there the outermost polynomials go on, as in R.
 bs: Callable[..., Any] = stateful_transform(partial(basis_spline, extrapolation="extend"))
@@ -19,36 +19,19 @@ bs: Callable[..., Any] = stateful_transform(partial(basis_spline, extrapolation=
 cs: Callable[..., Any] = stateful_transform(partial(cubic_spline, constraints="center"))
 
 
-def _spline(x: Any, state: dict[str, Any], counts: np.ndarray | None) -> FactorValues[np.ndarray]:
+@stateful_transform  # type: ignore[untyped-decorator]
+def spline(x: Any, _state: Any = None) -> FactorValues[np.ndarray]:
     """Numbers (n,) on a grid, bent, and whether they are zero where zero is a status, (n, k).
 
     What is found in the confidential data, the columns that are no combination of others among it,
     stands in the state.
     """
     values = np.asarray(x, dtype=float)
-    if not state:
-        state["bends"] = make_bends(values, on_grid=True, counts=counts)
-        state["keep"] = independent(state["bends"].columns(values), counts)
-        state["keep"][0] = True
-    columns = state["bends"].columns(values)[:, state["keep"]]
+    if not _state:
+        _state["bends"] = make_bends(values, on_grid=True)
+        _state["keep"] = independent(_state["bends"].columns(values))
+        _state["keep"][0] = True
+    columns = _state["bends"].columns(values)[:, _state["keep"]]
     return FactorValues(
         columns, column_names=tuple(str(place) for place in range(1, columns.shape[1] + 1))
     )
-
-
-@stateful_transform  # type: ignore[untyped-decorator]
-def spline(x: Any, _state: Any = None) -> FactorValues[np.ndarray]:
-    """The function of that name in formulas, of records."""
-    return _spline(x, _state, None)
-
-
-def spline_of(counts: np.ndarray | None) -> Callable[..., Any]:
-    """The same of rows that each stand for so many records (n,)."""
-    if counts is None:
-        return spline  # type: ignore[no-any-return]
-
-    @stateful_transform  # type: ignore[untyped-decorator]
-    def counted(x: Any, _state: Any = None) -> FactorValues[np.ndarray]:
-        return _spline(x, _state, counts)
-
-    return counted  # type: ignore[no-any-return]

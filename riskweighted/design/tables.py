@@ -39,6 +39,13 @@ class Tables:
         parts = tuple(part._replace(which=part.which[records]) for part in self.parts)
         return Tables(parts, len(parts[0].which) if parts else len(np.empty(self.n)[records]))
 
+    def same_as(self, other: "Tables") -> bool:
+        """Whether another one has the same parts, which is seen without making either."""
+        return len(self.parts) == len(other.parts) and all(
+            np.array_equal(mine.which, theirs.which) and np.array_equal(mine.rows, theirs.rows)
+            for mine, theirs in zip(self.parts, other.parts, strict=True)
+        )
+
     def grouped(self) -> Distinct:
         """The different combinations of the parts' rows, as `Tables`, and which of them each record
         has.

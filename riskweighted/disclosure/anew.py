@@ -7,15 +7,18 @@ do to a draw's log posterior is a product of matrices.
 """
 
 import math
+from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from riskweighted.common.errors import InputError
 from riskweighted.disclosure.coding import Coding
 from riskweighted.intruder.world import World
 from riskweighted.weights.families import FAMILIES, family_settings
-from riskweighted.weights.names import UNWEIGHTED, parse_scheme
+from riskweighted.weights.names import BY_RISK, FILE, UNWEIGHTED, parse_scheme
 
 __all__ = ["MOST", "Weighting", "change_of_weights", "depends_on_values", "is_made_anew"]
 
@@ -38,6 +41,12 @@ class Weighting(NamedTuple):
     shift: float = 0.0
     cluster: str | None = None
     world: World | None = None
+    depends: str | None = None  # of weights of one's own, see `riskweighted.weights.given`
+
+    @property
+    def untold(self) -> bool:
+        """Whether nobody knows what the weights would be without a record."""
+        return self.depends == FILE and parse_scheme(self.scheme).column is not None
 
 
 class _Cut(NamedTuple):
@@ -47,7 +56,7 @@ class _Cut(NamedTuple):
     share: float
 
 
-_ANEW = ("uniform", "mix", "power", "delete")  # families
+_ANEW = ("uniform", "mix", "power", "delete", BY_RISK)  # families
 
 
 def is_made_anew(weighting: Weighting) -> bool:
@@ -57,11 +66,17 @@ def is_made_anew(weighting: Weighting) -> bool:
     named = parse_scheme(weighting.scheme)
     if weighting.cluster is not None or named.centred:
         return False
+    if weighting.depends is not None:
+        return not weighting.untold
+    if weighting.world is not None and weighting.world.others and named.name == "delete":
+        return False
     return named.name not in FAMILIES or named.name in _ANEW
 
 
 def depends_on_values(weighting: Weighting) -> bool:
     """Whether a record's value has any part in the weights of others."""
+    if weighting.depends is not None:
+        return weighting.depends == FILE
     return parse_scheme(weighting.scheme).name not in (UNWEIGHTED, "uniform")
 
 
@@ -94,6 +109,11 @@ def change_of_weights(
     known = np.ones(len(alpha), dtype=bool)
     if not depends_on_values(weighting):
         return changes, known
+    if world.others:
+        for rows, made in _change_of_least(world.each, weighting, alpha, terms):
+            known[rows] = made is not None
+            changes[rows] = changes[rows] if made is None else made
+        return changes, known
     coding, k = Coding(world), _tuple_size(weighting)
     cut, order = _cut_of(world, weighting), np.argsort(world.patterns.codes, kind="stable")
     kept = None if cut is None else _Kept(world, alpha, terms)
@@ -121,6 +141,61 @@ def change_of_weights(
             if kept is not None and cuts is not None:
                 changes[rows[left]] += kept.beyond(rows, _risks(world, pattern, k), cuts)
     return changes, known
+
+
+def _change_of_least(
+    worlds: Sequence[World], weighting: Weighting, alpha: np.ndarray, terms: np.ndarray
+) -> Iterator[tuple[np.ndarray, np.ndarray | None]]:
+    """`change_of_weights` of the smallest weights over several intruders: some records and the
+    changes without each of them, None where there are too many.
+
+    Without a record, whoever shares a known pattern with it under any of them may weigh otherwise.
+    """
+    k, group = _tuple_size(weighting), _joined(worlds)
+    most, order = (MOST if k == 1 else MOST // 5) // len(worlds), np.argsort(group, kind="stable")
+    for rows in np.split(order, np.cumsum(np.bincount(group))[:-1]):
+        if len(rows) > most:
+            yield rows, None
+            continue
+        patterns = [list(_patterns_within(world, rows)) for world in worlds]
+        held = np.empty((len(worlds), len(rows)))
+        for w, world in enumerate(worlds):
+            for members, pattern in patterns[w]:
+                held[w, members] = _alpha(weighting, _risks(world, pattern, k), None)
+        _require_same(weighting, held.min(axis=0), alpha[rows])
+        for start in range(0, len(rows), _COLUMNS):
+            left = np.arange(start, min(start + _COLUMNS, len(rows)))
+            least = np.full((len(rows), len(left)), np.inf)
+            for w, world in enumerate(worlds):
+                made = np.repeat(held[w][:, None], len(left), axis=1)
+                for members, pattern in patterns[w]:
+                    gone = np.flatnonzero(np.isin(members, left))
+                    if len(gone):
+                        risks = _risks_without(world, pattern, k, gone)
+                        made[np.ix_(members, members[gone] - start)] = _alpha(
+                            weighting, risks, None
+                        )
+                np.minimum(least, made, out=least)
+            least[left, np.arange(len(left))] = 0.0  # the record's own
+            yield rows[left], (least - alpha[rows][:, None]).T @ terms[rows]
+
+
+def _joined(worlds: Sequence[World]) -> np.ndarray:
+    """Groups (n,) of records that known patterns of any world join, directly or by others."""
+    n, codes = len(worlds[0].confidential), [world.patterns.codes for world in worlds]
+    begins = n + np.cumsum([0, *(of.max() + 1 for of in codes)])
+    ends = np.concatenate([of + begin for of, begin in zip(codes, begins[:-1], strict=True)])
+    places = (np.tile(np.arange(n), len(worlds)), ends)
+    graph = coo_array((np.ones(len(ends)), places), shape=(begins[-1], begins[-1]))
+    return np.asarray(connected_components(graph, directed=False)[1][:n])
+
+
+def _patterns_within(world: World, rows: np.ndarray) -> Iterator[tuple[np.ndarray, _Pattern]]:
+    """The known patterns of some records, whole ones: places among the rows, and the pattern."""
+    codes, coding = world.patterns.codes[rows], Coding(world)
+    for code in np.unique(codes):
+        members = np.flatnonzero(codes == code)
+        yield members, _Pattern(rows[members], _inside(coding, rows[members]))
 
 
 def _require_same(weighting: Weighting, made: np.ndarray, alpha: np.ndarray) -> None:

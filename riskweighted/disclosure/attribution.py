@@ -31,6 +31,9 @@ from riskweighted.disclosure.sides import of_own_fold
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import World, make_world
 from riskweighted.sequence.fit import Fit
+from riskweighted.weights.given import depends_of
+from riskweighted.weights.names import FILE
+from riskweighted.weights.schemes import is_by_risk
 
 __all__ = ["attribution", "attribution_of_fit", "attribution_of_folds"]
 
@@ -38,6 +41,10 @@ _NO_SIDE = ("no fit and no folds say what the release would be without a record"
 # units whose records stand out from the folds of a fit that are left out by fits of their own
 _ALONE = 5
 _NOT_CONVERGED = ("a fit that did not converge tells nothing of what it would be without a record",)
+_OTHERS_READ = (
+    "weights that may depend on others' values cannot be made anew without a record: say "
+    "weights.depends, or add a scheme that computes them"
+)
 Places = Sequence[Sequence[tuple[int, int]]]
 Packs = Sequence[pd.DataFrame] | Sequence[Sequence[pd.DataFrame]]
 
@@ -112,8 +119,9 @@ def attribution(
     -------
     DataFrame. A row for each of ``variables`` (the box of all, and each), ``release`` ("shuffled":
     rows exchanged within released patterns in both; "aligned": files whose rows pair; how the
-    datasets leave stands first) and ``group`` ("all", "isolated", "top 1 %", and those of
-    `groups`). Columns ``records``, ``with``, ``out``, ``none``, ``constant`` (one value for all),
+    datasets leave stands first) and ``group`` ("all", "isolated", "top 1 %", "units of 2" and so on
+    where records belong together, and those of `groups`). Columns ``records``, ``with``, ``out``,
+    ``none``, ``constant`` (one value for all),
     ``D`` with ``se`` and its limits ``lower`` and ``upper`` (of other tools one-sided 95 %, over
     units, folds and packs; of own fits of four looks together, over packs alone), ``bound``, what
     records whose weights fail may add to D, which ``upper`` holds; ``inference``; of one copy
@@ -170,7 +178,9 @@ def attribution(
             world,
             asked,
             given,
-            weighting=None if scheme is None else Weighting(scheme),
+            weighting=None
+            if scheme is None
+            else Weighting(scheme, depends=depends_of(world, scheme)),
             places=places,
             random_seed=random_seed,
         )
@@ -242,6 +252,10 @@ def _of_fit(
             fit, world, asked, copies, weighting, rng, stretches.begin(last=True), untold
         )
 
+    if weighting is not None and (weighting.depends == FILE or is_by_risk(weighting.scheme)):
+        return by_folds(
+            untold=(_OTHERS_READ,) if weighting.untold or fit.of_part or not refits else ()
+        )
     if (draws := math.prod(fit.sizes.values())) < 2 * copies:
         return by_folds(
             untold=(

@@ -9,14 +9,24 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.stats import beta, norm, t as student
+from scipy.stats import beta, false_discovery_control, hypergeom, norm, t as student
 
 from riskweighted.disclosure.attacks import best_scores
-from riskweighted.disclosure.named import name_records
 from riskweighted.disclosure.sides import Side
 
-__all__ = ["Records", "Sides", "between", "compare", "largest", "worst_group"]
+__all__ = [
+    "LEVEL_OF_GROUPS",
+    "Records",
+    "Sides",
+    "between",
+    "compare",
+    "fisher",
+    "largest",
+    "name_records",
+    "worst_group",
+]
 
+LEVEL_OF_GROUPS = 0.05  # of all groups of one kind together
 _FEWEST = 5  # records of a group that is judged by itself
 _FEWEST_PACKS = 5  # of which the error is that between packs alone
 
@@ -264,6 +274,40 @@ def worst_group(
     off = (of_record - mean[codes]) ** 2
     variance = np.bincount(codes, off) / np.maximum(sizes - 1, 1)
     spread = np.sqrt(np.maximum(variance, of_record.var()) / np.maximum(sizes, 1))
-    lower = np.where(large, mean - norm.isf(0.05 / large.sum()) * spread, -np.inf)
+    lower = np.where(large, mean - norm.isf(LEVEL_OF_GROUPS / large.sum()) * spread, -np.inf)
     worst = int(lower.argmax())
     return float(lower[worst]), float(mean[worst]), int(large.sum())
+
+
+def fisher(near: np.ndarray, near_without: np.ndarray, copies: int) -> np.ndarray:
+    """Return Fisher's exact p-value of k of L copies (n,) against m of L (n,), one-sided, (n,)."""
+    k, m = np.arange(copies + 1)[:, None], np.arange(copies + 1)
+    values = np.minimum(hypergeom.sf(k - 1, 2 * copies, k + m, copies), 1.0)
+    return np.asarray(values[near, near_without])
+
+
+def name_records(
+    near: np.ndarray, near_without: np.ndarray, copies: int, level: float = 0.05
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return which records have more copies near the truth than without their value, and which
+    fewer, (n,) each.
+
+    By Benjamini and Hochberg (1995), of Fisher's exact test, at a false discovery rate in each
+    direction. Had their values not been used, fewer would be as likely as more: the second number
+    estimates how many of the first are false.
+
+    Parameters
+    ----------
+    near, near_without : array of int (n,)
+        How many of the L copies lie within reach of the true value, with the record's value used
+        and without.
+    copies : int
+        L.
+    level : float
+        False discovery rate of each direction.
+    """
+    if not len(near):
+        return np.zeros(0, dtype=bool), np.zeros(0, dtype=bool)
+    ways = (fisher(near, near_without, copies), fisher(near_without, near, copies))
+    more, fewer = (np.asarray(false_discovery_control(p) <= level) for p in ways)
+    return more, fewer

@@ -290,19 +290,23 @@ class _Owner(NamedTuple):
 
 
 class _Asked(NamedTuple):
-    """Sets that are asked of records, one for each question. Confidential."""
+    """Sets that are asked of records, one for each question; ``once`` (Q,): questions that count,
+    where some repeat others, None where all do. Confidential.
+    """
 
     questions: Questions
     sets: Sets
+    once: np.ndarray | None = None
 
     def look(self, law: Law, copies: np.ndarray) -> np.ndarray:
-        """Which copies (n,) lie in them, and their masses, (2, Q)."""
-        return np.array(
+        """Which copies (n,) lie in them, and their masses, (2, Q); 0 of what does not count."""
+        looked = np.array(
             [
                 law.space.hold(self.sets, copies[self.questions.records]),
                 law.of(self.questions).mass(self.sets),
             ]
         )
+        return looked if self.once is None else looked * self.once
 
 
 class _Unions(NamedTuple):
@@ -323,7 +327,8 @@ class _Unions(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class _Variable:
     """What is asked of one variable, before any copy is seen; ``order``: of the records (n,), at
-    random. Confidential.
+    random; ``once`` (n,): of what is drawn once a unit the first members, whose copies alone count.
+    Confidential.
     """
 
     space: Space
@@ -332,10 +337,16 @@ class _Variable:
     balls: list[Sets] = field(repr=False)
     groups: list[_Group] = field(repr=False)
     order: np.ndarray = field(repr=False)
+    once: np.ndarray | None = field(default=None, repr=False)
 
     @property
     def name(self) -> str:
         return self.space.link.variable
+
+    def _of(self, questions: Questions, sets: Sets) -> _Asked:
+        """Questions of records, as far as they count."""
+        once = None if self.once is None else self.once[questions.records]
+        return _Asked(questions, sets, once)
 
     @cached_property
     def near(self) -> _Asked:
@@ -347,7 +358,7 @@ class _Variable:
         records = (
             records if self.ends is None else np.append(records, self.ends.asked.questions.records)
         )
-        return _Asked(Questions(records), reduce(Sets.joined, asked))
+        return self._of(Questions(records), reduce(Sets.joined, asked))
 
     @cached_property
     def members(self) -> csr_array:
@@ -379,7 +390,8 @@ class _Variable:
     @cached_property
     def amounts(self) -> np.ndarray:
         """The records whose value is an amount that can be released."""
-        return np.flatnonzero(self.space.is_amount(self.truth) & ~self.balls[0].ends.empty)
+        held = self.space.is_amount(self.truth) & ~self.balls[0].ends.empty
+        return np.flatnonzero(held if self.once is None else held & self.once)
 
     @cached_property
     def persons(self) -> np.ndarray:
@@ -453,7 +465,7 @@ class _Variable:
         return _Unions(
             tuple(owners),
             concerned,
-            _Asked(questions, self.space.sets(first[asked], last[asked], True)),
+            self._of(questions, self.space.sets(first[asked], last[asked], True)),
             owned[asked],
         )
 
@@ -512,14 +524,17 @@ def _asked(
             space.around(truth, share * np.nan_to_num(half))
             for share in ((0.0,) if space.of_levels else _SHARES)
         ]
-        groups = [_Group("all", np.ones(n, dtype=bool)), _Group("isolated", isolated)]
-        amount = np.flatnonzero(space.is_amount(truth))
+        of = space.fit.prepared.arrangement
+        once = of.position == 0 if of is not None and space.link.of_unit else None
+        counted = np.ones(n, dtype=bool) if once is None else once
+        groups = [_Group("all", counted), _Group("isolated", isolated & counted)]
+        amount = np.flatnonzero(space.is_amount(truth) & counted)
         if len(amount):
             top, five = np.zeros((2, n), dtype=bool)
             top[amount] = top_values(truth[amount])
             five[amount[np.argsort(truth[amount], kind="stable")[-_ENDS:]]] = True
             groups += [_Group("top 1 %", top), _Group("top 5", five)]
-        asked.append(_Variable(space, patterns, truth, balls, groups, rng.permutation(n)))
+        asked.append(_Variable(space, patterns, truth, balls, groups, rng.permutation(n), once))
     return asked
 
 
@@ -564,8 +579,10 @@ class _Looked:
 
     def _scored(self, level: float) -> Iterator[tuple[object, ...]]:
         """Do copies of one column rise with the true values of the same or another one?"""
-        scores = [weights for each in self.asked for weights in _scores(each)]
-        for name, counts in self._counts.items():
+        every = [weights for each in self.asked for weights in _scores(each)]
+        for each in self.asked:
+            name, counts = each.name, self._counts[each.name]
+            scores = every if each.once is None else [weights * each.once for weights in every]
             drawn = (
                 abs((weights * counts.first).sum()) / np.sqrt(self.total * (weights**2).sum())
                 for weights in scores
@@ -678,9 +695,10 @@ def _high(found: np.ndarray, expected: np.ndarray, trials: np.ndarray | int) -> 
 
 def _low(found: np.ndarray, expected: np.ndarray, trials: np.ndarray | int) -> np.ndarray:
     """The probability of so few copies or fewer."""
-    trials = np.broadcast_to(trials, found.shape)
-    tail = np.where(
-        found <= expected - 1, binom.cdf(found, trials, np.minimum(expected / trials, 1.0)), 1.0
+    trials, tail = np.broadcast_to(trials, found.shape), np.ones(found.shape)
+    asked = found <= expected - 1
+    tail[asked] = binom.cdf(
+        found[asked], trials[asked], np.minimum(expected[asked] / trials[asked], 1.0)
     )
     return np.asarray(np.where((expected > _MANY) & (found * _FACTOR >= expected), 1.0, tail))
 

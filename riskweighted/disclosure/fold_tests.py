@@ -24,7 +24,7 @@ from scipy.stats import nbinom, norm, poisson, t as student
 
 from riskweighted.design.precision import find_precision
 from riskweighted.disclosure.coding import Coding
-from riskweighted.disclosure.named import fisher
+from riskweighted.disclosure.comparing import LEVEL_OF_GROUPS, fisher
 from riskweighted.disclosure.policy import NOT_SHOWN, REFUSE, Broken, DisclosureSettings, judge
 
 __all__ = ["COPIED", "WARN_COPIED", "Present", "StandingOut", "fold_tests", "in_words", "present"]
@@ -355,7 +355,10 @@ def _of_one_file(by_share: Sequence[Present], members: np.ndarray) -> float:
     for at in by_share:
         copies = at.copies
         held, without = at.released[members].sum(axis=0), at.without[members].sum(axis=0)
-        mean = float(((at.without[members].sum(axis=1) + 0.5) / (copies + 1)).sum())
+        near = at.without[members].sum(axis=1)
+        # half a file more and half a file less for each person, as long as that adds: of few files
+        # that nearly all hold it would take away
+        mean = float(max(((near + 0.5) / (copies + 1)).sum(), near.sum() / copies))
         variance = max(float(without.var(ddof=1)) if copies > 1 else 0.0, mean) + _spread_of_fits(
             at, members
         )
@@ -451,7 +454,9 @@ def _is_sure(worst: Mapping[str, float], limit: float) -> bool:
     count = max(int(worst["groups"]), 1)
     return bool(
         worst["D"]
-        - (worst["D"] - worst["lower"]) * norm.isf(_REFUSED / count) / norm.isf(0.05 / count)
+        - (worst["D"] - worst["lower"])
+        * norm.isf(_REFUSED / count)
+        / norm.isf(LEVEL_OF_GROUPS / count)
         > limit
     )
 

@@ -36,15 +36,12 @@ def keeps_values(fit: BlockFit, rng: np.random.Generator | None = None) -> bool:
     if _takes_what_ours_takes(synthesizer):
         return False
     fold_of = (np.random.default_rng(5) if rng is None else rng).permutation(n) % _FOLDS
-    counts = None if fit.counts is None else fit.counts.to_numpy()
     try:
         held = _chances(fit, fit.prepared)
         own, others = np.zeros((2, len(_WIDTHS), _FOLDS, 2))
         for fold in range(_FOLDS):
             rest = np.flatnonzero(fold_of != fold)
-            some = fit.confidential.iloc[rest]
-            of_rows = () if counts is None else (counts[rest],)
-            prepared = synthesizer.prepare(some, *of_rows)
+            prepared = synthesizer.prepare(fit.confidential.iloc[rest])
             if categories_of(synthesizer, prepared) != fit.categories:
                 return True
             told = _told(held, _chances(fit, prepared.at(fit.confidential)))

@@ -15,7 +15,7 @@ from riskweighted.common.progress import Advance, Steps, Stretches
 from riskweighted.contract.drawing import spread_draws
 from riskweighted.disclosure.anew import Weighting
 from riskweighted.disclosure.coding import Coding
-from riskweighted.disclosure.comparing import Records
+from riskweighted.disclosure.comparing import LEVEL_OF_GROUPS, Records
 from riskweighted.disclosure.copying import CopyTests
 from riskweighted.disclosure.own_fit import (
     FAILING,
@@ -66,7 +66,6 @@ _MOST = 20_000  # records whose packs are attacked, of a file of more than twice
 _FEWEST_DRAWS = 100  # datasets of a fit that can pass
 _OF_PERSONS = 400  # parameters that the rows of persons are drawn by
 _SURE = 1.6448536269514722  # the 95 % point of a normal distribution
-_LEVEL = 0.05  # of all groups of one kind together
 _SERVE = 0.7  # Pareto shape up to which a record's weights tell what one dataset is without it
 # of the limit of a person, up to which D of fewer datasets is taken to pass by any draws
 _ROOM = 0.8
@@ -411,7 +410,7 @@ class _Looks:
             large = figures.records >= FEW
             if not large.any():
                 continue
-            reach = student.isf(_LEVEL / large.sum(), max(len(self.packs.apart) - 1, 1))
+            reach = student.isf(LEVEL_OF_GROUPS / large.sum(), max(len(self.packs.apart) - 1, 1))
             lower = np.where(large, figures.D - reach * figures.se, -np.inf)
             upper = figures.D + _SURE * figures.se + figures.bound
             unshown = large & (upper > 2 * limit)

@@ -23,9 +23,10 @@ from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.fitting import fit_sequence
 from riskweighted.sequence.prepare import prepare_sequence
 from riskweighted.sequence.rules import any_broken
+from riskweighted.weights.families import Fits
 from riskweighted.weights.match import world_functions, world_weights
 from riskweighted.weights.names import is_centred
-from riskweighted.weights.schemes import scheme_source
+from riskweighted.weights.schemes import is_by_risk, scheme_source
 
 __all__ = ["REFITTED", "can_refit", "means_of_targets", "refit_without"]
 
@@ -142,6 +143,15 @@ def _rounding(held: np.ndarray) -> float:
     )
 
 
+def _donors_of(fit: Fit, name: str, donors: np.ndarray) -> np.ndarray:
+    """Whose value each record has of a variable: of one that is drawn once a unit the first
+    member's donor's.
+    """
+    members = fit.prepared.members
+    once = members is not None and members.is_of_unit(name)
+    return donors[members.held.first] if once and members is not None else donors
+
+
 def _with_means(fit: Fit, confidential: pd.DataFrame, gone: np.ndarray) -> None:
     """Make the predictors that are means or totals of a target again, in place, of the records that
     are not gone; of whole levels those of the average record."""
@@ -188,19 +198,41 @@ def _that_fit(fit: Fit, record: int, mates: np.ndarray, others: np.ndarray) -> n
     return mates
 
 
-def _weights_of_rest(world: World, others: np.ndarray, weighting: Weighting) -> pd.DataFrame:
-    """The weights that some records have where there are no others."""
+def _weights_of_rest(
+    fit: Fit,
+    world: World,
+    others: np.ndarray,
+    weighting: Weighting,
+    sampling: Sampling,
+    rng: np.random.Generator,
+) -> pd.DataFrame:
+    """The weights that some records have where there are no others, made of fits to these where
+    they compare two.
+    """
     world = weighting.world or world
-    part = make_world(world.confidential.iloc[others], world.scenario)
+    scenarios = [each.scenario for each in world.each]
+    part = make_world(world.confidential.iloc[others], scenarios, world.units)
+    making: dict[str, Any] = {
+        name: getattr(weighting, name) for name in ("match", "scale", "shift")
+    }
+    made_of: Fits | None = None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # said when the weights of all were made
-        return world_weights(
-            part,
-            weighting.scheme,
-            weighting.match,  # type: ignore[arg-type]
-            scale=weighting.scale,
-            shift=weighting.shift,
-        )
+        if is_by_risk(weighting.scheme):
+            survey = None if fit.survey is None else fit.survey.iloc[others]
+            given = world_weights(part, str(scheme_source(weighting.scheme)), **making)
+            fits = (
+                fit_sequence(
+                    prepare_sequence(fit.synthesizer, part.confidential, survey, alphas),  # type: ignore[arg-type]
+                    alphas,
+                    sampling,
+                    int(rng.integers(2**31)),
+                    compared=True,
+                )
+                for alphas in (given, given * 0 + 1)
+            )
+            made_of = Fits(*fits)
+        return world_weights(part, weighting.scheme, fit=made_of, **making)
 
 
 def refit_without(
@@ -228,11 +260,17 @@ def refit_without(
         mates = others[codes[others] == codes[record]]
         donors[record] = rng.choice(_that_fit(fit, record, mates if len(mates) else others, others))
     for name in names:
-        confidential[name] = confidential[name].array[donors]
+        confidential[name] = confidential[name].array[_donors_of(fit, name, donors)]
     _with_means(fit, confidential, gone)
     alphas = fit.alphas[names].copy()
+    # where some parts have chains no row names importance
+    engine = AUTO if fit.diagnostics["pareto_k"].notna().any() else NUTS
+    chains, long = fit.sizes["chain"], fit.sizes["draw"]
+    draws = long if most is None else min(-(-most // chains), long)
+    sampling = Sampling(draws=draws, tune=long, chains=chains, engine=engine)
     if weighting is not None and is_made_anew(weighting) and depends_on_values(weighting):
-        alphas.iloc[others] = _weights_of_rest(world, others, weighting)[names].to_numpy()
+        rest = _weights_of_rest(fit, world, others, weighting, sampling, rng)
+        alphas.iloc[others] = rest[names].to_numpy()
     alphas.iloc[gone] = 0.0
     made: Any = alphas
     prepared = prepare_sequence(fit.synthesizer, confidential, fit.survey, alphas)  # type: ignore[arg-type]  # scores are learned once
@@ -250,11 +288,6 @@ def refit_without(
         )
     elif fit.prepared.of_one:
         made = alphas[names[0]]
-    # where some parts have chains no row names importance
-    engine = AUTO if fit.diagnostics["pareto_k"].notna().any() else NUTS
-    chains, long = fit.sizes["chain"], fit.sizes["draw"]
-    draws = long if most is None else min(-(-most // chains), long)
-    sampling = Sampling(draws=draws, tune=long, chains=chains, engine=engine)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", FlatWeightsWarning)

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ import pandas as pd
 from riskweighted.common.errors import SingletonWarning
 from riskweighted.common.frames import require_columns
 from riskweighted.common.survey import checked_survey
+from riskweighted.common.units import Arrangement
 from riskweighted.disclosure.attacks import hits
 from riskweighted.disclosure.coding import Coding
 from riskweighted.disclosure.comparing import Records, Sides, compare, worst_group
@@ -43,6 +45,7 @@ LOOKED_AT = 100_000
 _HALVINGS = 50  # by which attacks are chosen
 _NEARLY_ALL, _TOLD = 0.9, 0.5  # T_out at which D tells nothing, and at which it does
 _NARROWER, _NARROWINGS = 1.5, 24
+_FEWEST_UNITS = 10  # of a size, of which D is shown
 _BESIDE = 20  # records of a pattern of which others must be looked at
 
 
@@ -383,7 +386,7 @@ def some_rows(
 
 def _groups(coding: Coding, columns: Sequence[str]) -> dict[str, np.ndarray]:
     """Records by the group's name, (n,) each: all, isolated, with the largest hundredth of a
-    number, and the levels of columns.
+    number, of units by their size, and the levels of columns.
     """
     world = coding.world
     with warnings.catch_warnings():
@@ -396,7 +399,28 @@ def _groups(coding: Coding, columns: Sequence[str]) -> dict[str, np.ndarray]:
         top[amounts] |= top_values(coding.truth[v][amounts])
     if top.any():
         groups["top 1 %"] = top
+    if world.arrangement is not None:
+        groups |= _of_sizes(world.arrangement)
     for name in columns:
         codes, levels = pd.factorize(world.confidential[name], use_na_sentinel=False)
         groups |= {f"{name} = {level}": codes == code for code, level in enumerate(levels)}
     return groups
+
+
+def _of_sizes(of: Arrangement) -> dict[str, np.ndarray]:
+    """Records by how many members their unit has, (n,) each, sizes of few units together."""
+    sizes, cuts, so_far = np.bincount(of.sizes), [int(of.sizes.min()) - 1], 0
+    for size, units in enumerate(sizes):
+        so_far += int(units)
+        if so_far >= _FEWEST_UNITS:
+            cuts.append(size)
+            so_far = 0
+    cuts[-1] = len(sizes) - 1  # the last ones are with those before, where they are few
+    if len(cuts) < 3:
+        return {}
+    return {
+        f"units of {first + 1}" + (f" to {last}" if last > first + 1 else ""): np.asarray(
+            (first < of.sizes[of.unit]) & (of.sizes[of.unit] <= last)
+        )
+        for first, last in pairwise(cuts)
+    }

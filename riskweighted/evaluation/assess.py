@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from riskweighted.common.checks import (
@@ -21,19 +20,18 @@ from riskweighted.common.checks import (
     check_share,
     check_text,
 )
-from riskweighted.common.errors import RiskWeightedWarning
+from riskweighted.common.errors import RiskWeightedWarning, SingletonWarning
 from riskweighted.common.frames import require_columns
 from riskweighted.common.native import Frame, GivenFrames, as_pandas
 from riskweighted.common.notebook import card
-from riskweighted.evaluation.computing import added_rows, measured_rows
-from riskweighted.evaluation.evaluate import utility_table
-from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, as_table, statistics_of
-from riskweighted.evaluation.tools import HOLDOUT, ITSELF, YARDSTICKS, Tool, find_tools, yardsticks
+from riskweighted.evaluation.evaluate import Evaluation, evaluate_tools
+from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, statistics_of
+from riskweighted.evaluation.tools import ITSELF, YARDSTICKS, Tool, find_tools, yardsticks
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import Paired, World, make_world
 from riskweighted.measures.attribution import DCAP
 from riskweighted.measures.closest import COPIES
-from riskweighted.measures.context import Context, Subject
+from riskweighted.measures.context import Subject
 from riskweighted.measures.distributions import TOTAL_VARIATION, U_M
 from riskweighted.measures.identification import MEAN as MEAN_RISK
 from riskweighted.measures.settings import EvaluationSettings
@@ -49,18 +47,16 @@ _FOR_MAPS = (MEAN_RISK, DCAP, COPIES)  # risk of a map: the first that all tools
 
 
 @dataclass(frozen=True)
-class Assessment:
-    """An assessment holds the tables of risk and of utility of each tool's data.
+class Assessment(Evaluation):
+    """An assessment is the evaluation of each tool's data beside yardsticks.
 
     Attributes
     ----------
-    measures : DataFrame
-        One row per (label, measure) of risk, in the columns of
-        `riskweighted.evaluation.tables.COLUMNS` (as the tables of `Evaluation`): value, interval
-        and the rule that made it, whether higher is riskier or safer, the definition in one line;
-        besides ``release``, which is the label, and ``boundary``, the boundary rule of the balls.
-    utility : DataFrame
-        The same of utility, with the overlap of an interval and the confidential one.
+    measures, risk : DataFrame
+        One row per (label, measure) of risk, as `Evaluation.risk`, with an interval; besides
+        ``release``, which is the label, and ``boundary``, the boundary rule of the balls.
+    utility, records : DataFrame
+        As of `Evaluation`; records of the labels whose rows pair.
     contributions : DataFrame
         One row per tool whose rows pair and known variable: mean identification risk and expected
         match risk ("matches") if the intruder did not know it, and the changes. For the internal
@@ -78,18 +74,11 @@ class Assessment:
     (3, 24)
     """
 
-    measures: pd.DataFrame
-    utility: pd.DataFrame
-    contributions: pd.DataFrame = field(repr=False)
-    riskiest: pd.DataFrame = field(repr=False)
+    contributions: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False)
+    riskiest: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False)
     unpaired: Mapping[str, str] = field(default_factory=dict)
 
-    def __repr__(self) -> str:
-        labels = list(dict.fromkeys(map(str, self.measures["label"])))
-        return (
-            f"Assessment({', '.join(labels)}; {len(self.measures)} rows of risk, "
-            f"{len(self.utility)} of utility)"
-        )
+    __repr__ = Evaluation.__repr__
 
     def _repr_html_(self) -> str:
         answers = [
@@ -103,6 +92,11 @@ class Assessment:
         return card("Assessment", answers, table=self.summary().T, note=note)
 
     @property
+    def measures(self) -> pd.DataFrame:
+        """The table of risk."""
+        return self.risk
+
+    @property
     def yardsticks(self) -> list[str]:
         """The labels that no tool made."""
         return [label for label in self.measures["label"].unique() if label in YARDSTICKS]
@@ -111,7 +105,7 @@ class Assessment:
         """One row per label, a column for each measure of risk and utility, but not for single
         tables and coefficients.
         """
-        both = pd.concat([self.measures[self.utility.columns], self.utility], ignore_index=True)
+        both = pd.concat([self.risk[self.utility.columns], self.utility], ignore_index=True)
         statistics = statistics_of(both)
         shown = both.assign(name=[statistic.name for statistic in statistics])[
             [not statistic.measure.many for statistic in statistics]
@@ -159,7 +153,7 @@ def assess(
     or side by side of several.
 
     Rows need not pair: fully synthetic data, of any number of records, have every measure but those
-    that ask which synthetic record stands for which confidential one (``Measure.pairs``), and the
+    that ask which synthetic record stands for which confidential one (``Measure.needs``), and the
     combining rule of fully synthetic data.
 
     Parameters
@@ -222,7 +216,7 @@ def assess(
     further = check_names(columns, "columns")
     require_columns(confidential, further, "confidential data (columns)")
     asked = _analyses(world, regressions)
-    settings = EvaluationSettings(level=level, analyses=analyses)
+    settings = EvaluationSettings(level=level, analyses=analyses, resamples=0)
     looked_at = list(
         dict.fromkeys([*further, *(name for analysis in asked for name in analysis.columns)])
     )
@@ -241,44 +235,34 @@ def assess(
     seen = confidential[list(dict.fromkeys([*scenario.known, *scenario.synthetic, *looked_at]))]
     own = checked_own_analyses(seen, settings.analyses)
     subject = Subject(
-        world, settings, None, asked, own=own, crossed=crossed, holdout=holdout, seed=random_seed
+        world,
+        settings,
+        None,
+        asked,
+        own=own,
+        crossed=crossed,
+        unaltered=False,
+        holdout=holdout,
+        seed=random_seed,
     )
-    risk: list[dict[str, Any]] = []
-    utility: list[dict[str, Any]] = []
-    for done, tool in enumerate(releases):
-        context = _context(subject, tool)
-        named = replace(context, label=tool.label)
-        risk += [
-            *measured_rows(named, "risk", scenario.synthetic, "assess"),
-            *added_rows(named, "risk", "assess"),
-        ]
-        utility += [
-            *measured_rows(context, "utility", scenario.synthetic, "assess"),
-            *added_rows(context, "utility", "assess"),
-        ]
-        if progress is not None:
-            progress(done + 1, len(releases))
-    return _assessment(scenario, tools, risk, utility, top)
 
+    def made(tool: Tool) -> Callable[[], Tool]:
+        return lambda: tool
 
-def _context(subject: Subject, tool: Tool) -> Context:
-    """What measures of one label are computed from; the confidential data's under their own name,
-    until overlaps are found.
-    """
-    of_holdout = tool.label == HOLDOUT
-    fully = tool.paired is None and not of_holdout
-    return Context(
-        CONFIDENTIAL if tool.label == ITSELF else tool.label,
-        replace(subject, holdout=None) if of_holdout else subject,
-        tool.frames,
-        np.random.default_rng(subject.seed),
-        paired=tool.paired,
-        size_ratio=float(np.mean([len(frame) for frame in tool.frames]))
-        / len(subject.world.confidential)
-        if fully
-        else None,
-        sampled=of_holdout,
-    )
+    with warnings.catch_warnings():
+        # of single patterns, which weights would need to know of
+        warnings.simplefilter("ignore", SingletonWarning)
+        measured = evaluate_tools(
+            subject,
+            {CONFIDENTIAL if tool.label == ITSELF else tool.label: made(tool) for tool in releases},
+            mechanisms={},
+            fits={},
+            baseline=None,
+            baseline_risk=None,
+            random_seed=random_seed,
+            progress=progress,
+        )
+    return _assessment(scenario, tools, measured, top)
 
 
 def _analyses(world: World, regressions: Sequence[str]) -> tuple[Analysis, ...]:
@@ -304,27 +288,25 @@ def _say_unpaired(tools: Sequence[Tool]) -> None:
 
 
 def _assessment(
-    scenario: Scenario,
-    tools: Sequence[Tool],
-    risk: list[dict[str, Any]],
-    utility: list[dict[str, Any]],
-    top: int,
+    scenario: Scenario, tools: Sequence[Tool], measured: Evaluation, top: int
 ) -> Assessment:
-    """The tables, with overlaps and under the labels that are shown."""
-    table = as_table(risk)
-    table.insert(1, "release", table["label"])
-    table.insert(table.columns.get_loc("rule") + 1, "boundary", scenario.boundary)
-    useful = utility_table([utility])
-    useful["label"] = useful["label"].replace({CONFIDENTIAL: ITSELF})
+    """With what is told of records, and under the labels that are shown."""
+    risk, utility = (
+        table.assign(label=table["label"].replace({CONFIDENTIAL: ITSELF}))
+        for table in (measured.risk, measured.utility)
+    )
+    risk.insert(1, "release", risk["label"])
+    risk.insert(risk.columns.get_loc("rule") + 1, "boundary", scenario.boundary)
     paired = {tool.label: tool.paired for tool in tools if tool.paired is not None}
     contributions = [_contributions(pairs).assign(label=label) for label, pairs in paired.items()]
     riskiest = [_riskiest(pairs, top).assign(label=label) for label, pairs in paired.items()]
     return Assessment(
-        table,
-        useful,
-        pd.concat(contributions, ignore_index=True) if paired else pd.DataFrame(),
-        pd.concat(riskiest) if paired else pd.DataFrame(),
-        {tool.label: tool.reason for tool in tools if tool.paired is None},
+        risk,
+        utility,
+        measured.records.rename(columns={CONFIDENTIAL: ITSELF}),
+        contributions=pd.concat(contributions, ignore_index=True) if paired else pd.DataFrame(),
+        riskiest=pd.concat(riskiest) if paired else pd.DataFrame(),
+        unpaired={tool.label: tool.reason for tool in tools if tool.paired is None},
     )
 
 

@@ -4,8 +4,9 @@ packages with care.
 
 import warnings
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import groupby
 from numbers import Real
 from typing import Any
 
@@ -14,110 +15,72 @@ import pandas as pd
 
 from riskweighted.common.errors import RiskWeightedWarning
 from riskweighted.common.interrupts import raise_interrupt
-from riskweighted.evaluation.parts import How, again, as_rows, asked, complete, rows, tallies
 from riskweighted.evaluation.tables import CONFIDENTIAL, as_row, as_table
 from riskweighted.intruder.world import World
 from riskweighted.measures.context import Context
-from riskweighted.measures.measure import Computation, Measure, Value, values_of
-from riskweighted.measures.parts import Tally
+from riskweighted.measures.measure import Measure, Value, values_of
 from riskweighted.measures.registry import is_ours, measures
-from riskweighted.measures.released import (
-    of_patterns,
-    of_scheme,
-    tally_of_patterns,
-    tally_of_scheme,
-)
+from riskweighted.measures.released import of_patterns
 
-__all__ = [
-    "added_measures",
-    "added_rows",
-    "measured_rows",
-    "released_rows",
-    "released_table",
-    "released_tallies",
-]
+__all__ = ["added_measures", "measured_rows", "released_rows"]
 
 
-def added_measures(how: How = "compute") -> list[Measure]:
-    """The measures of other packages that an evaluation, or an assessment, computes."""
-    return [
-        measure
-        for measure in measures().values()
-        if getattr(measure, how) is not None and not is_ours(measure)
-    ]
+def added_measures() -> list[Measure]:
+    """The measures of other packages."""
+    return [measure for measure in measures().values() if not is_ours(measure)]
 
 
 def measured_rows(
-    context: Context, table: str, variables: Sequence[str], how: How = "compute"
+    context: Context, table: str, variables: Sequence[str], *, ours: bool = True
 ) -> list[dict[str, Any]]:
-    """Our measures of a table for one label, in their order; those of a variable one variable after
-    the other. The file is one part.
+    """The measures of a table that a label has what they need for: ours in their order, those of a
+    variable one variable after the other; or those of other packages, each with random numbers of
+    its own, of which one that fails is named, and left out.
     """
-    total = tallies(context, variables, table, how)
-    while told := asked(total, context, variables, table, how):
-        total = complete(
-            total, again(context, told, variables, table, how), context, variables, table, how
-        )
-    return rows(total, context, variables, table, how, whole=True)
-
-
-def added_rows(context: Context, table: str, how: How = "compute") -> list[dict[str, Any]]:
-    """The measures of other packages, each with random numbers of its own; one that fails is named,
-    and left out.
-    """
-    added = [measure for measure in added_measures(how) if measure.table == table]
-    return list(
-        as_rows(
-            context,
-            [
-                value
-                for measure in added
-                for value in _with_care(context, measure, getattr(measure, how))
-            ],
-        )
+    chosen = [
+        each
+        for each in measures().values()
+        if each.table == table and each.compute is not None and is_ours(each) == ours
+    ]
+    met = [measure for measure in chosen if measure.is_met(context)]
+    values = (
+        [value for value in _computed(context, met, variables) if value.measure.is_met(context)]
+        if ours
+        else [value for measure in met for value in _with_care(context, measure)]
     )
+    told = {} if context.mechanism is None else {"draws": str(context.mechanism.risk.draws)}
+    baseline = None if context.baseline is None else context.baseline.label
+    return [as_row(context.label, value, baseline, **told) for value in values]
 
 
-def released_rows(
-    world: World, synthetic: Mapping[str, Sequence[pd.DataFrame]], unaltered: Sequence[str]
-) -> pd.DataFrame:
-    """Patterns and share of unique records on all unaltered released columns; identification and
-    match risk of each scheme.
+def _computed(
+    context: Context, chosen: Sequence[Measure], variables: Sequence[str]
+) -> Iterator[Value]:
+    """What the computations give, each called once, with those of a variable that are next to each
+    other one variable after the other.
+    """
+    in_order = sorted(chosen, key=lambda measure: measure.order)
+    for each, alike in groupby(in_order, key=lambda measure: measure.each):
+        computations = {measure.compute: measure for measure in alike}
+        for variable in variables if each else (None,):
+            of_variable = context if variable is None else replace(context, variable=variable)
+            for compute, measure in computations.items():
+                assert compute is not None
+                yield from values_of(measure, compute(of_variable), variable)
+
+
+def released_rows(world: World, unaltered: Sequence[str]) -> pd.DataFrame:
+    """The share of unique records on all unaltered released columns, in the columns of
+    `riskweighted.evaluation.tables.COLUMNS`, under the confidential label.
 
     It is what an intruder has who knows ALL of them, not only those of the scenario (METHODS
-    section 13), in the columns of `riskweighted.evaluation.tables.COLUMNS`; what is of the patterns
-    stands under the confidential label.
-    """
-    return released_table(released_tallies(world, synthetic, unaltered))
-
-
-def released_tallies(
-    world: World, synthetic: Mapping[str, Sequence[pd.DataFrame]], unaltered: Sequence[str]
-) -> Tally:
-    """What one part of a file, of whole known patterns that are all among the columns, tells of
-    `released_rows`; they are added by `+`.
+    section 13).
     """
     wide = world.under(replace(world.scenario, known=tuple(unaltered)))
-    schemes = {label: tally_of_scheme(wide, frames) for label, frames in synthetic.items()}
-    return Tally(patterns=tally_of_patterns(wide), schemes=Tally(schemes))
+    return as_table(as_row(CONFIDENTIAL, value) for value in of_patterns(wide))
 
 
-def released_table(total: Tally) -> pd.DataFrame:
-    """What `released_rows` gives, of the total over the parts."""
-    made = [as_row(CONFIDENTIAL, value) for value in of_patterns(total["patterns"])]
-    return as_table(
-        [
-            *made,
-            *(
-                as_row(label, value)
-                for label, scheme in total["schemes"].items()
-                for value in of_scheme(scheme)
-            ),
-        ]
-    )
-
-
-def _with_care(context: Context, measure: Measure, compute: Computation) -> list[Value]:
+def _with_care(context: Context, measure: Measure) -> list[Value]:
     """What a stranger's measure gives; nothing of it where anything goes wrong, and of an error its
     type alone: its text may hold data.
     """
@@ -131,7 +94,8 @@ def _with_care(context: Context, measure: Measure, compute: Computation) -> list
             of_variable = replace(
                 context, variable=variable, rng=np.random.default_rng([*entropy, len(values)])
             )
-            values += values_of(measure, compute(of_variable), variable)
+            assert measure.compute is not None
+            values += values_of(measure, measure.compute(of_variable), variable)
         told_apart = len({value[2:5] for value in values}) == len(values)
         if told_apart and all(
             _is_value(measure, value, context.scenario.synthetic) for value in values

@@ -3,7 +3,7 @@ tables.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -15,15 +15,16 @@ from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns, with_columns
 from riskweighted.common.native import Frame, GivenFrames, as_pandas
 from riskweighted.common.notebook import card
-from riskweighted.evaluation.computing import added_measures, added_rows, measured_rows
+from riskweighted.evaluation.computing import added_measures, measured_rows
 from riskweighted.evaluation.expected import check_fits, find_mechanism
 from riskweighted.evaluation.summary import SummaryColumn, build_summary, summary_columns
 from riskweighted.evaluation.tables import CONFIDENTIAL, as_row, as_table
+from riskweighted.evaluation.tools import Tool
 from riskweighted.intruder.pairing import as_frames
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import Paired, World, make_world
+from riskweighted.measures.analyses import mean_overlaps
 from riskweighted.measures.context import Context, Mechanism, Ratios, Rival, Subject
-from riskweighted.measures.regressions import mean_overlaps
 from riskweighted.measures.settings import EvaluationSettings
 from riskweighted.measures.survey import checked_design
 from riskweighted.measures.tables import table_columns
@@ -35,11 +36,12 @@ from riskweighted.utility.regressions import Analysis, checked_analyses, checked
 if TYPE_CHECKING:  # at run time it would load xarray
     from riskweighted.sequence.fit import Fit
 
-__all__ = ["Evaluation", "Once", "evaluate", "evaluate_world", "utility_table"]
+__all__ = ["Evaluation", "Once", "evaluate", "evaluate_tools", "evaluate_world"]
 
 Frames = Sequence[pd.DataFrame]
 # a part of an evaluation, a label, how it is made: what that makes
 Once: TypeAlias = Callable[[str, str, Callable[[], Any]], Any]
+_TABLES = ("utility", "risk")
 
 
 @dataclass(frozen=True)
@@ -79,8 +81,8 @@ class Evaluation:
     def __repr__(self) -> str:
         labels = list(dict.fromkeys(map(str, self.risk["label"])))
         return (
-            f"Evaluation({', '.join(labels)}; {len(self.risk)} rows of risk, {len(self.utility)} "
-            "of utility)"
+            f"{type(self).__name__}({', '.join(labels)}; {len(self.risk)} rows of risk, "
+            f"{len(self.utility)} of utility)"
         )
 
     def _repr_html_(self) -> str:
@@ -180,7 +182,10 @@ def evaluate(
         "confidential data (unaltered)",
     )
     check_seed(random_seed)
-    world = make_world(confidential, scenario)
+    given = fits.values() if isinstance(fits, Mapping) else ()
+    declared = (fit.synthesizer for fit in given if hasattr(fit, "synthesizer"))
+    units = next(filter(None, (getattr(each, "units", None) for each in declared)), None)
+    world = make_world(confidential, scenario, units)
     analysis = checked_regression(
         confidential, settings.regression, settings.coefficient, scenario.synthetic
     )
@@ -243,62 +248,96 @@ def evaluate_world(
     check_seed(random_seed)
     subject = _subject(world, settings, analysis, unaltered, expected=mechanisms is not None)
     further = [*subject.columns, *((unaltered or ()) if added_measures() else ())]
-    every: dict[str, Frames] = {CONFIDENTIAL: [world.confidential], **labelled}
-    seeds = dict(zip(every, np.random.SeedSequence(random_seed).spawn(len(every)), strict=True))
-    scored = {CONFIDENTIAL: subject.confidential_risk}
-    against = None if baseline_risk is None else baseline_risk.to_numpy()
-    risk: dict[str, list[dict[str, Any]]] = {label: [] for label in every}
-    utility: dict[str, list[dict[str, Any]]] = {label: [] for label in every}
+
+    def paired(label: str) -> Tool:
+        pairs = once("paired", label, partial(world.pair, labelled[label], further))
+        return Tool(label, pairs.frames, Paired(world, pairs.frames))
+
+    itself = Paired(world, (world.confidential,))
+    made: dict[str, Callable[[], Tool]] = {
+        CONFIDENTIAL: lambda: Tool(CONFIDENTIAL, itself.frames, itself),
+        **{label: partial(paired, label) for label in labelled},
+    }
+    measured = evaluate_tools(
+        subject,
+        made,
+        mechanisms=mechanisms or {},
+        fits=fits or {},
+        baseline=baseline,
+        baseline_risk=None if baseline_risk is None else baseline_risk.to_numpy(),
+        random_seed=random_seed,
+        progress=progress,
+        once=once,
+    )
+    records = measured.records
+    chosen = {
+        label: mechanism.risk.risk
+        for label, mechanism in (mechanisms or {}).items()
+        if label in labelled
+    }
+    by_record = with_columns(records[[CONFIDENTIAL]], chosen) if chosen else records[[]]
+    return replace(measured, expected=by_record)
+
+
+def evaluate_tools(
+    subject: Subject,
+    made: Mapping[str, Callable[[], Tool]],
+    *,
+    mechanisms: Mapping[str, Mechanism],
+    fits: Mapping[str, "Fit"],
+    baseline: str | None,
+    baseline_risk: np.ndarray | None,
+    random_seed: int | None,
+    progress: Callable[[int, int], None] | None,
+    once: Once = _afresh,
+) -> Evaluation:
+    """The one evaluation: every measure of the registry that a label has what it needs for, of the
+    datasets of each label, which are made when it is their turn; records of those whose rows pair.
+    """
+    world = subject.world
+    seeds = dict(zip(made, np.random.SeedSequence(random_seed).spawn(len(made)), strict=True))
+    scored = dict[str, np.ndarray]()
+    rows = {table: {label: list[dict[str, Any]]() for label in made} for table in _TABLES}
+    # numbers first in the table of utility
+    ordered = [
+        *world.numeric,
+        *(name for name in world.scenario.synthetic if name not in world.numeric),
+    ]
     # the baseline first: others are held against it
-    for done, label in enumerate(sorted(every, key=lambda name: name != baseline)):
-        given = (
-            (world.confidential,)
-            if label == CONFIDENTIAL
-            else once("paired", label, partial(world.pair, every[label], further)).frames
-        )
-        paired = Paired(world, given)
-        of_records, matched = once("scores", label, partial(mean_risk_and_matches, paired))
-        against = of_records if label == baseline else against
-        scored.setdefault(label, of_records)
+    for done, label in enumerate(sorted(made, key=lambda name: name != baseline)):
+        tool = made[label]()
+        of_records = matched = None
+        if tool.paired is not None:
+            of_records, matched = once("scores", label, partial(mean_risk_and_matches, tool.paired))
+            scored[label] = subject.confidential_risk if label == CONFIDENTIAL else of_records
+            baseline_risk = of_records if label == baseline else baseline_risk
         context = Context(
             label,
-            subject,
-            paired.frames,
+            replace(subject, holdout=None) if tool.sampled else subject,
+            tool.frames,
             np.random.default_rng(seeds[label]),
-            fit=(fits or {}).get(label),
-            mechanism=(mechanisms or {}).get(label),
-            paired=paired,
-            risk=scored[label],
+            fit=fits.get(label),
+            mechanism=mechanisms.get(label),
+            paired=tool.paired,
+            risk=scored.get(label),
             matched=matched,
-            baseline=_rival(label, baseline, against, mechanisms or {}),
-            ratios=Ratios.of((fits or {}).get(label), subject),
+            baseline=_rival(label, baseline, baseline_risk, mechanisms),
+            size_ratio=tool.size_ratio(len(world.confidential)),
+            sampled=tool.sampled,
+            ratios=Ratios.of(fits.get(label), subject),
         )
-        ordered = [
-            *world.numeric,
-            *(name for name in world.scenario.synthetic if name not in world.numeric),
-        ]
-        for table, rows, names in (
-            ("utility", utility, ordered),
-            ("risk", risk, world.scenario.synthetic),
-        ):
-            rows[label] = [
+        for table, names in zip(_TABLES, (ordered, world.scenario.synthetic), strict=True):
+            rows[table][label] = [
                 *once(table, label, partial(measured_rows, context, table, names)),
-                *added_rows(context, table),
+                *measured_rows(context, table, names, ours=False),
             ]
         if progress is not None:
-            progress(done + 1, len(every))
-    records = pd.DataFrame({label: scored[label] for label in every}, world.confidential.index)
-    chosen = (
-        {label: mechanisms[label].risk.risk for label in labelled if label in mechanisms}
-        if mechanisms
-        else {}
-    )
-    by_record = with_columns(records[[CONFIDENTIAL]], chosen) if chosen else records[[]]
+            progress(done + 1, len(made))
+    of_labels = {label: scored[label] for label in made if label in scored}
     return Evaluation(
-        as_table(row for label in every for row in risk[label]),
-        utility_table(utility.values()),
-        records,
-        by_record,
+        as_table(row for label in made for row in rows["risk"][label]),
+        _utility_table(rows["utility"].values()),
+        pd.DataFrame(of_labels, world.confidential.index),
     )
 
 
@@ -363,7 +402,7 @@ def _check_labels(
         )
 
 
-def utility_table(utility: Iterable[list[dict[str, Any]]]) -> pd.DataFrame:
+def _utility_table(utility: Iterable[list[dict[str, Any]]]) -> pd.DataFrame:
     """The table of utility of all labels' rows: with the overlaps of their intervals, and the mean
     overlap of each regression.
     """

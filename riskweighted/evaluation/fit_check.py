@@ -27,11 +27,12 @@ from riskweighted.evaluation.fit_statistics import (
     comparisons,
     groupings,
     level_comparisons,
+    normal_quantile,
     status_comparison,
 )
 from riskweighted.evaluation.judgement import COST, FITS, MISFITS, MODEL, UNJUDGED
 from riskweighted.intruder.scenario import Scenario
-from riskweighted.measures import checks
+from riskweighted.measures import checks, fits
 from riskweighted.measures.registry import measures
 from riskweighted.sampling.block_fit import BlockFit
 from riskweighted.sequence.blocks import Block
@@ -78,6 +79,7 @@ class _Row(NamedTuple):
     where: str
     variable: str
     judged: bool
+    datasets: int  # that the standard error is taken from; 0 where z is normal as it is
 
 
 def check_fit(
@@ -173,18 +175,18 @@ def check_fit(
     named = None if others is None else check_names(others, "others")
     require_columns(fit.confidential, [*(grouped or ()), *(named or ())], "confidential data")
     count = draws_for(len(fit.variables)) if draws is None else check_count(draws, "draws")
-    blocks = [link.values for link in fit.prepared.links if link.values is not None]
+    variables = [link.parts for link in fit.prepared.links if link.parts]
     seeds = [random_seed]
-    if len(blocks) != 1:
+    if len(variables) != 1:
         seeds = [
             int(seed)
             for seed in np.random.SeedSequence(random_seed).generate_state(
-                max(len(blocks), 1), np.uint32
+                max(len(variables), 1), np.uint32
             )
         ]
     rows = list[_Row]()
-    for block, seed in zip(blocks, seeds, strict=False):
-        subject = _Subject(fit, block, grouped, named)
+    for parts, seed in zip(variables, seeds, strict=False):
+        subject = _Subject(fit, parts, grouped, named)
         rows += _judged_rows(subject, count, seed)
     statuses = [
         block
@@ -227,45 +229,53 @@ def fit_verdict(table: pd.DataFrame) -> str:
 
 @dataclass(frozen=True, eq=False)
 class _Subject:
-    """A block of values that is compared with its data, on the records that reach it."""
+    """A variable's values that are compared with their data, on the records that reach them; of
+    units their parts one after the other.
+    """
 
     fit: Fit
-    block: Block
+    parts: tuple[Block, ...]
     # by combinations of these columns; None: by each predictor that has few values
     grouped: tuple[str, ...] | None
     named: tuple[str, ...] | None  # with whose numbers correlations are compared; None: with all
 
     @property
-    def block_fit(self) -> BlockFit:
-        return self.fit.blocks[self.block.name]
+    def variable(self) -> str:
+        return self.parts[0].variable
+
+    @cached_property
+    def fits(self) -> list[BlockFit]:
+        """Of each part."""
+        return [self.fit.blocks[block.name] for block in self.parts]
 
     @cached_property
     def data(self) -> pd.DataFrame:
         """The records of the file."""
-        return (
-            self.fit.confidential if self.block.whole else self.fit.confidential[self.block.member]
-        )
+        whole = self.fit.confidential
+        held = [whole if block.whole else whole[block.member] for block in self.parts]
+        return held[0] if len(held) == 1 else pd.concat(held)
 
     @property
     def drawn_later(self) -> tuple[str, ...]:
         """The variable, and those that follow it."""
         variables = self.fit.variables
-        return variables[variables.index(self.block.variable) :]
+        return variables[variables.index(self.variable) :]
 
     def compared(self, values: np.ndarray, precision: float | None) -> list[Comparison]:
         """What is compared of values (m,)."""
-        column = self.block_fit.confidential[self.block_fit.synthesizer.target]
+        columns = [fit.confidential[fit.synthesizer.target] for fit in self.fits]
+        column = columns[0] if len(columns) == 1 else pd.concat(columns)
         missing = int(column.isna().sum())
         if missing:
             raise InputError(
-                f"{self.block.variable!r} is missing in {missing} of {len(column)} records, "
+                f"{self.variable!r} is missing in {missing} of {len(column)} records, "
                 "which a fit of one variable does not draw"
             )
         if column.nunique() < 2:
-            raise InputError(f"{self.block.variable!r} is constant: there is nothing to compare")
+            raise InputError(f"{self.variable!r} is constant: there is nothing to compare")
         groups = self._groups()
-        if self.block_fit.categories is not None:
-            return level_comparisons(values, self.block_fit.categories, groups)
+        if self.fits[0].categories is not None:
+            return level_comparisons(values, self.fits[0].categories, groups)
         return comparisons(values, precision, groups, self._others(column))
 
     def _groups(self) -> list[Grouping]:
@@ -284,7 +294,7 @@ class _Subject:
         """
         earlier = [name for name in self.fit.variables if name not in self.drawn_later]
         asked = [name for name in self.grouped or () if name not in self.drawn_later]
-        levels = self.block_fit.categories
+        levels = self.fits[0].categories
         columns = list(dict.fromkeys([*self._predictors(), *earlier, *asked]))
         return pairs_of(values, None if levels is None else len(levels), self.data, columns)
 
@@ -292,7 +302,7 @@ class _Subject:
         """The columns that predict, or all others of the frame where the synthesizer has no
         formula.
         """
-        formula: Any = getattr(self.block_fit.synthesizer, "formula", None)
+        formula: Any = getattr(self.fits[0].synthesizer, "formula", None)
         named = (
             split_formula(formula).names
             if isinstance(formula, str)
@@ -300,7 +310,9 @@ class _Subject:
         )
         return [
             name
-            for name in (self.block.sources or named)
+            for name in dict.fromkeys(
+                name for block in self.parts for name in (block.sources or named)
+            )
             if name in self.data.columns and name not in self.drawn_later
         ]
 
@@ -331,28 +343,34 @@ class _Subject:
 
 
 def _judged_rows(subject: _Subject, count: int, random_seed: int | None) -> list[_Row]:
-    """Every row of a block, from predictive datasets that are made and measured one after the
+    """Every row of a variable, from predictive datasets that are made and measured one after the
     other.
     """
-    fit = subject.block_fit
-    values = fit.numbers(fit.confidential)
+    fits, first = subject.fits, subject.fits[0]
+    values = np.concatenate([fit.numbers(fit.confidential) for fit in fits])
     # as they would be released, so that values that many records share are one
-    if fit.categories is None and fit.precision is None:
+    if first.categories is None and first.precision is None:
         values = round_to(values, None)
-    drawing, sizes = subject.fit.drawing, fit.sizes
-    rounding = drawing.rounding(subject.block)
+    drawing, sizes = subject.fit.drawing, first.sizes
+    rounding = drawing.rounding(subject.parts[0])
     compared = subject.compared(values, rounding.precision)
     available = sizes["chain"] * sizes["draw"]
     places = (
         spread_draws(sizes["chain"], sizes["draw"], min(count, available))
-        if fit.estimates
+        if first.estimates
         else [(0, 0)] * count
     )
     seeds = np.random.SeedSequence(random_seed).spawn(len(places) + 1)
     measured, below, equal = [], np.zeros(len(values)), np.zeros(len(values))
     pairs, counted = subject.pairs(values), list[list[np.ndarray]]()
     for draw, seed in zip(places, seeds, strict=False):
-        drawn = drawing.of_members(subject.block, fit.draw(*draw), np.random.default_rng(seed))
+        rng = np.random.default_rng(seed)
+        drawn = np.concatenate(
+            [
+                drawing.of_members(block, fit.draw(*draw), rng)
+                for block, fit in zip(subject.parts, fits, strict=True)
+            ]
+        )
         drawn = np.clip(drawn, -_LARGEST, _LARGEST)
         below += drawn < values
         equal += drawn == values
@@ -363,10 +381,18 @@ def _judged_rows(subject: _Subject, count: int, random_seed: int | None) -> list
         for k, comparison in enumerate(compared)
         for row in _compared(comparison, values, np.array([every[k] for every in measured]))
     ]
-    pit = randomized_pit(
-        rounding, places, values, (below, equal, len(places)), np.random.default_rng(seeds[-1])
+    cuts, rng = (
+        np.cumsum([len(fit.confidential) for fit in fits])[:-1],
+        np.random.default_rng(seeds[-1]),
     )
-    judged, variable = bool((fit.weights == 1).all()), subject.block.variable
+    split = (np.split(each, cuts) for each in (values, below, equal))
+    pit = np.concatenate(
+        [
+            randomized_pit(fit, rounding, places, own, (under, at, len(places)), rng)
+            for fit, own, under, at in zip(fits, *split, strict=True)
+        ]
+    )
+    judged, variable = all((fit.weights == 1).all() for fit in fits), subject.variable
     beside = (
         pairs.rows_of(
             pairs.counted(values), [np.array(each) for each in zip(*counted, strict=True)]
@@ -374,12 +400,11 @@ def _judged_rows(subject: _Subject, count: int, random_seed: int | None) -> list
         if len(places) > 1
         else ()
     )
-    every = [
-        *((*row, "") for row in rows),
-        *((*row, len(values), "") for row in pit_rows(pit)),
-        *beside,
+    every = [*((*row, len(values), "") for row in pit_rows(pit)), *beside]
+    return [
+        *(_Row._make((*row, "", variable, judged, len(places))) for row in rows),
+        *(_Row._make((*row, variable, judged, 0)) for row in every),
     ]
-    return [_Row._make((*row, variable, judged)) for row in every]
 
 
 def _status_rows(
@@ -402,7 +427,7 @@ def _status_rows(
     drawn = np.array([comparison.statistic(values) for values in each])
     judged = bool((held.weights == 1).all())
     for row in _compared(comparison, true, drawn):
-        yield _Row._make((*row, "", block.variable, judged))
+        yield _Row._make((*row, "", block.variable, judged, len(places)))
 
 
 def _compared(
@@ -426,14 +451,7 @@ def _table(rows: list[_Row], *, judged: bool, records: int) -> pd.DataFrame:
     """
     limit, ratios, lines = float(norm.isf(_CHANCE / (2 * max(len(rows), 1)))), [], []
     for row in rows:
-        difference = row.synthetic - row.confidential
-        z = (
-            difference / row.standard_error
-            if row.standard_error > 0
-            else np.copysign(np.inf, difference)
-            if difference
-            else 0.0
-        )
+        z = _z(row)
         extreme = row.check == checks.QUANTILE.key and row.parameter in _EXTREME_QUANTILES
         threshold = _EXTREME_THRESHOLD if extreme else THRESHOLDS[row.check]
         misfits = row.effect > threshold and (row.check in _BY_EFFECT_ALONE or abs(z) > limit)
@@ -466,11 +484,20 @@ def _table(rows: list[_Row], *, judged: bool, records: int) -> pd.DataFrame:
         1.0,
         verdict,
         most,
-        checks.MODEL.definition,
+        fits.FITS.definition,
         "",
         "",
     )
     return pd.DataFrame([model, *lines], columns=[*COLUMNS, "variable"])
+
+
+def _z(row: _Row) -> float:
+    """How far the synthetic statistic lies from the confidential one, as a normal quantile."""
+    difference = row.synthetic - row.confidential
+    if not row.standard_error > 0:
+        return float(np.copysign(np.inf, difference)) if difference else 0.0
+    ratio = difference / row.standard_error
+    return float(normal_quantile(ratio, row.datasets)) if row.datasets else ratio
 
 
 def _copies(values: np.ndarray, target: pd.Series) -> bool:

@@ -156,11 +156,11 @@ def pairs_of(
     else:
         edges, ordered = _edges(some, _BANDS), np.sort(some)
     single = [(name, _grouped(frame[name], name, _BANDS)) for name in frame]
-    pairs = [_pair(checks.TWO_WAY.key, str(name), groups, tabled=True) for name, groups in single]
+    pairs = [_pair(checks.PAIRS.key, str(name), groups, tabled=True) for name, groups in single]
     coarse = [(name, _grouped(frame[name], name, _COARSE)) for name in list(frame)[:_CROSSED]]
     for (first, one), (second, other) in itertools.combinations(coarse, 2):
         pairs.append(
-            _pair(checks.CROSSED.key, f"{first} by {second}", _crossed(one, other), tabled=False)
+            _pair(checks.PAIRS.key, f"{first} by {second}", _crossed(one, other), tabled=False)
         )
     return Pairs(tuple(pair for pair in pairs if len(pair.names) > 1), rows, edges, ordered)
 

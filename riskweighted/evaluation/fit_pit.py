@@ -9,6 +9,7 @@ import numpy as np
 
 from riskweighted.contract.distribution import has_mass, interval_masses
 from riskweighted.measures import checks
+from riskweighted.sampling.block_fit import BlockFit
 from riskweighted.sequence.rounding import Rounding
 
 __all__ = ["OUTER", "pit_rows", "randomized_pit"]
@@ -52,6 +53,7 @@ def pit_rows(pit: np.ndarray) -> list[Row]:
 
 
 def randomized_pit(
+    fit: BlockFit,
     rounding: Rounding,
     places: Sequence[tuple[int, int]],
     values: np.ndarray,
@@ -61,11 +63,10 @@ def randomized_pit(
     """u_i = P(Y_i < y_i) + v_i P(Y_i = y_i), v_i uniform, averaged over posterior draws, (n,) in
     [0, 1]; uniform if the model is right.
 
-    `rounding` of the draws of a fit, by which y_i stands for an interval; `places`: (chain, draw)
+    `rounding` of the draws of the fit, by which y_i stands for an interval; `places`: (chain, draw)
     pairs; `ranks`: how many of how many predictive datasets lie below, and at, each value, used
     where the synthesizer has no ``mass``.
     """
-    fit = rounding.fit
     random = rng.random(len(values))
     if not has_mass(fit.synthesizer, fit.draw(0, 0), fit.prepared):
         below, equal, count = ranks

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy.stats import norm, t
 
 from riskweighted.intruder.patterns import cells
 from riskweighted.measures import checks
@@ -21,6 +22,7 @@ __all__ = [
     "comparisons",
     "groupings",
     "level_comparisons",
+    "normal_quantile",
     "status_comparison",
 ]
 
@@ -29,6 +31,20 @@ SPIKE_SHARE = 0.02  # of the records that hold one single value
 LEAST_GROUP = 50  # records of a pattern whose mean is compared
 _MULTIPLES = (10, 100, 1000)
 _NEAR = 1e-6  # units: how far from a multiple a value may lie
+
+
+_DEGREES = 0.541  # of freedom, for each dataset, of half the width of their central 68 %
+
+
+def normal_quantile(ratio: np.ndarray | float, datasets: int) -> np.ndarray:
+    """What a difference from the median of predictive datasets, in halves of the width of their
+    central 68 %, is as a normal quantile: S datasets know both with an error.
+
+    The half width varies as a standard deviation of .541 S degrees of freedom does, the median by
+    pi / (2 S) of the variance.
+    """
+    shrunk = np.abs(ratio) / np.sqrt(1 + np.pi / (2 * datasets))
+    return np.asarray(np.copysign(norm.isf(t.sf(shrunk, _DEGREES * datasets)), ratio))
 
 
 class Comparison(NamedTuple):
@@ -101,7 +117,11 @@ def level_comparisons(
         return np.array([(y == code).mean() for code in held])
 
     overall = Comparison(
-        checks.LEVEL.key, names, shares, _difference, _fewer(count[held], len(codes))
+        checks.SHARE.key,
+        tuple(f"{checks.LEVEL}{name}" for name in names),
+        shares,
+        _difference,
+        _fewer(count[held], len(codes)),
     )
     made = [overall, *(_level_shares(codes, group, held, names) for group in groups)]
     return [comparison for comparison in made if comparison.parameters]
@@ -126,7 +146,7 @@ def _level_shares(
     whole = np.repeat(sizes[large], len(held))
     having = np.rint(shares(codes) * whole).astype(int)
     return Comparison(
-        checks.LEVEL_OF_GROUP.key, of_levels, shares, _difference, _fewer(having, whole)
+        checks.SHARE_OF_SOME.key, of_levels, shares, _difference, _fewer(having, whole)
     )
 
 
@@ -149,7 +169,7 @@ def _statuses(values: np.ndarray) -> Comparison:
 
     having = np.array([(values < 0).sum(), (values == 0).sum(), (values > 0).sum()])
     return Comparison(
-        checks.STATUS.key,
+        checks.SHARE.key,
         ("negative", "zero", "positive"),
         shares,
         _difference,
@@ -161,7 +181,7 @@ def status_comparison(what: str, hit: np.ndarray) -> Comparison:
     """The share of the records that have a status, of which a model draws who has it: 1 of (m,)."""
     having = np.array([int(hit.sum())])
     return Comparison(
-        checks.STATUS.key,
+        checks.SHARE.key,
         (what,),
         lambda y: np.array([(y == 1).mean()]),
         _difference,
@@ -182,8 +202,8 @@ def _spikes(values: np.ndarray) -> Comparison:
         )
 
     return Comparison(
-        checks.SPIKE.key,
-        tuple(f"{spike:.10g}" for spike in spikes),
+        checks.SHARE.key,
+        tuple(f"{checks.EXACTLY}{spike:.10g}" for spike in spikes),
         shares,
         _difference,
         _fewer(having, len(values)),
@@ -257,8 +277,8 @@ def _multiples(values: np.ndarray, precision: float) -> Comparison:
 
     having = np.rint(shares(values) * nonzero).astype(int)
     return Comparison(
-        checks.MULTIPLE.key,
-        tuple(f"{times * precision:.10g}" for times in asked),
+        checks.SHARE_OF_SOME.key,
+        tuple(f"{checks.MULTIPLES}{times * precision:.10g}" for times in asked),
         shares,
         _difference,
         _fewer(having, nonzero),

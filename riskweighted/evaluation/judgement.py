@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from riskweighted.common.numbers import together
-from riskweighted.measures import checks
+from riskweighted.measures import checks, fits
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,9 +26,7 @@ __all__ = [
 
 FITS, MISFITS, COST, UNJUDGED = "fits", "misfits", "cost", "not judged"
 JUDGED = (FITS, MISFITS)
-# which a terminal does not show
-_NAMED_BY_VALUES = (checks.SPIKE.key, checks.LEVEL.key, checks.LEVEL_OF_GROUP.key)
-MODEL = checks.MODEL.key  # the row of the whole model
+MODEL = fits.FITS.key  # the row of the whole model
 
 
 def judged_rows(table: "pd.DataFrame") -> "pd.DataFrame":
@@ -65,7 +64,8 @@ def told_statuses(table: "pd.DataFrame", least: int = 1) -> str:
     and that lack it, of which the ratio is told.
     """
     rows = table[
-        (table["check"] == checks.STATUS.key)
+        (table["check"] == checks.SHARE.key)
+        & ~table["parameter"].map(partial(checks.names_values, checks.SHARE.key)).astype(bool)
         & (table["confidential"] > 0)
         & (table["confidential"] < 1)
     ]
@@ -91,8 +91,10 @@ def _status_of(row: Mapping[str, object]) -> str:
 def _of_row(row: Mapping[str, object]) -> str:
     """The variable of a row of the checks, where there are several, its check and what of it."""
     variable = f"{row['variable']}, " if row.get("variable") else ""
-    parameter = "" if row["check"] in _NAMED_BY_VALUES else _columns_of(row["parameter"])
-    return f"{variable}{str(row['check']).removeprefix('check-')} {parameter}".rstrip()
+    check, parameter = str(row["check"]), row["parameter"]
+    hidden = checks.names_values(check, parameter) and check != checks.MEAN.key
+    named = "" if hidden else _columns_of(parameter)
+    return f"{variable}{check.removeprefix('check-')} {named}".rstrip()
 
 
 def _columns_of(groups: object) -> str:

@@ -112,6 +112,9 @@ class Statistic(NamedTuple):
         of_label = {
             "risk": IN_DATA if label == CONFIDENTIAL else risk,
             "rise": f"{mark}({label}) - {mark}({baseline})",
+            "alone": ""
+            if self.variable is None
+            else ", where the intruder looks for this variable alone",
         }
         counts = {"draws": "S", "datasets": "L", "cluster": "cluster"}
         return self.measure.definition.format(

@@ -11,9 +11,9 @@ from typing import Any
 
 from riskweighted.common.checks import check_path, check_text, is_number, real_path
 from riskweighted.common.errors import InputError, listing
+from riskweighted.common.replaced import refuse_replaced
 from riskweighted.common.settings import as_table, read_toml
 from riskweighted.evaluation.tables import Statistic
-from riskweighted.measures.gone import refuse_gone
 from riskweighted.measures.measure import Measure
 from riskweighted.measures.registry import measures
 
@@ -44,7 +44,7 @@ class Limit:
         if measure is not None and not measure.limited:
             raise InputError(f"{self.key!r} is judged of every run: no threshold is needed")
         if measure is None:
-            refuse_gone(self.key)
+            refuse_replaced("measure", self.key)
             raise InputError(f"{self.key!r} is no measure; valid are {listing(_limited())}")
         given = self.to_table()
         for name, value in given.items():

@@ -27,13 +27,21 @@ class Tool:
 
     ``frames``: L datasets of the scenario's columns, in the kinds of the confidential ones, and of
     further ones that utility looks at; rows as they came. ``paired``: the same where rows pair with
-    the confidential ones; None where they do not, for a ``reason``.
+    the confidential ones; None where they do not, for a ``reason``. ``sampled``: whether it is
+    another sample of the population, and not synthetic.
     """
 
     label: str
     frames: tuple[pd.DataFrame, ...] = field(repr=False)
     paired: Paired | None = field(repr=False)
     reason: str = ""
+    sampled: bool = False
+
+    def size_ratio(self, n: int) -> float | None:
+        """n_syn / n of fully synthetic data, whose rows pair with none."""
+        if self.paired is not None or self.sampled:
+            return None
+        return float(np.mean([len(frame) for frame in self.frames])) / n
 
 
 def find_tools(
@@ -125,7 +133,7 @@ def yardsticks(
     if holdout is not None:
         kept = _kept(world, [holdout], columns, "holdout file")
         as_comparable(world.confidential, kept[0], world.scenario, "holdout file")
-        made.append(Tool(HOLDOUT, kept, None, "they are other records"))
+        made.append(Tool(HOLDOUT, kept, None, "they are other records", sampled=True))
     return made
 
 

@@ -24,14 +24,17 @@ from riskweighted.measures.regressions import OVERLAP, OVERLAPS
 
 __all__ = [
     "FAIL",
+    "INTRUDER",
     "LEAVES",
     "NOT_JUDGED",
     "NOT_SHOWN",
+    "OF_EACH",
     "PASS",
     "REFUSE",
     "WARN",
     "WORDS",
     "Verdict",
+    "by_intruder",
     "failed",
     "find_verdicts",
     "of_disclosure",
@@ -53,6 +56,9 @@ _DISCLOSED = (beyond.MEAN.key, beyond.HIDDEN.key)
 # of reasons: disclosure, then whether the fit can be trusted
 _FIRST = (*_DISCLOSED, CONVERGED.statistic.key, FITS.statistic.key)
 _TOLD = ["verdict", "reasons", "accepted", "outside", "cures"]
+INTRUDER = "intruder"
+# tables by intruder, of a study that has several
+OF_EACH = ("intruder_risk", "intruder_disclosure", "intruder_disclosure_verdicts")
 _MOST_TOLD = 0.01  # of the records, of a predictor that is not released
 
 
@@ -62,7 +68,8 @@ class Verdict(NamedTuple):
     ``value`` and ``error`` (Monte Carlo, or NaN) are those of the ``statistic``; ``limit`` is None
     of what is judged of every run: whether its fit converged, its model suits the data, and its
     datasets give away no more than the policy allows, of which ``why`` says more, ``outside`` as
-    much as may be said outside, and ``cure`` what mends it.
+    much as may be said outside, and ``cure`` what mends it. ``intruder``: of several the one of
+    whom it is; "" where it is the same of all.
     """
 
     label: str
@@ -74,6 +81,7 @@ class Verdict(NamedTuple):
     why: str = ""
     outside: str = ""
     cure: str = ""
+    intruder: str = ""
 
     @property
     def close(self) -> bool:
@@ -106,8 +114,44 @@ def find_verdicts(
 
     A limit is held against every statistic of its measure; of the checks of a fit against the
     largest effect, of the overlap against the least of mean, quantiles and coefficient. The model
-    is judged on its unweighted fit, and that verdict is every scheme's.
+    is judged on its unweighted fit, and that verdict is every scheme's. Where there are tables by
+    intruder a label has the verdicts by each, those that are the same by all of them once.
     """
+    if OF_EACH[0] not in tables:
+        return _verdicts(thresholds, tables, declared)
+    names = dict.fromkeys(tables[OF_EACH[0]][INTRUDER].astype(str))
+    of = {name: _verdicts(thresholds, _by(tables, name), declared) for name in names}
+    # NaN is no NaN
+    shared = set.intersection(*({repr(each) for each in verdicts} for verdicts in of.values()))
+    first = next(iter(of))
+    every = [
+        each if repr(each) in shared else each._replace(intruder=name)
+        for name, verdicts in of.items()
+        for each in verdicts
+        if name == first or repr(each) not in shared
+    ]
+    labels = list(dict.fromkeys(each.label for each in every))
+    return tuple(sorted(every, key=lambda each: labels.index(each.label)))
+
+
+def _by(tables: Mapping[str, pd.DataFrame], intruder: str) -> dict[str, pd.DataFrame]:
+    """The tables as of a run by one intruder alone."""
+    of = {
+        name.removeprefix("intruder_"): tables[name][tables[name][INTRUDER] == intruder]
+        for name in OF_EACH
+    }
+    return {**tables, **{name: table.drop(columns=INTRUDER) for name, table in of.items()}}
+
+
+def by_intruder(verdicts: Iterable[Verdict], intruder: str) -> list[Verdict]:
+    """Those of one of several intruders."""
+    return [each for each in verdicts if each.intruder in ("", intruder)]
+
+
+def _verdicts(
+    thresholds: Thresholds, tables: Mapping[str, pd.DataFrame], declared: Container[str]
+) -> tuple[Verdict, ...]:
+    """Those of one intruder."""
     labels = [str(label) for label in tables["summary"]["label"] if label != CONFIDENTIAL]
     measured = list(_measured(tables))
     verdicts: list[Verdict] = []
@@ -158,8 +202,10 @@ def failed(verdicts: Iterable[Verdict], label: str) -> list[Verdict]:
 
 def verdict_table(verdicts: Iterable[Verdict]) -> pd.DataFrame:
     """A row a verdict: label, key, measure, variable, parameter, term, value, error, at_most,
-    at_least, verdict.
+    at_least, verdict; of several intruders the one of whom it is, empty where it is of all.
     """
+    verdicts = tuple(verdicts)
+    several = any(each.intruder for each in verdicts)
     rows = [
         {
             "label": each.label,
@@ -170,6 +216,7 @@ def verdict_table(verdicts: Iterable[Verdict]) -> pd.DataFrame:
             "error": each.error,
             **{name: getattr(each.limit, name, None) for name in ("at_most", "at_least")},
             "verdict": each.verdict,
+            **({INTRUDER: each.intruder} if several else {}),
         }
         for each in verdicts
     ]
@@ -185,6 +232,7 @@ def verdict_table(verdicts: Iterable[Verdict]) -> pd.DataFrame:
         "at_most",
         "at_least",
         "verdict",
+        *([INTRUDER] if several else []),
     ]
     return pd.DataFrame(rows, columns=columns).astype(
         dict.fromkeys(["parameter", "value", "error", "at_most", "at_least"], float)

@@ -96,7 +96,8 @@ class Scenario:
     known: Sequence[str] = ()
     synthetic: Sequence[str] = field(
         metadata=read_by(
-            "patterns", "prepared", "checked", why="the models are those of these variables"
+            *("patterns", "world", "weighing", "prepared", "checked"),
+            why="the models are those of these variables",
         )
     )
     radius: float | Mapping[str, float] = field(default=0.2, metadata=_OF_BALLS)

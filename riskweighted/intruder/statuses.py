@@ -39,6 +39,11 @@ class Statuses(NamedTuple):
         return self.values[self.is_amount] if self.status.any() else self.values
 
     @property
+    def numbers(self) -> np.ndarray:
+        """The amounts, NaN elsewhere, (n,)."""
+        return np.where(self.is_amount, self.values, np.nan)
+
+    @property
     def present(self) -> list[int]:
         """The statuses that occur, amounts aside."""
         return [

@@ -6,7 +6,7 @@ paired with it, so nothing is checked or coded twice.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -14,6 +14,7 @@ import pandas as pd
 
 from riskweighted.common.errors import InputError
 from riskweighted.common.frames import require_columns
+from riskweighted.common.units import Arrangement, Units
 from riskweighted.intruder.neighbours import Centres, Neighbours, sort_centres
 from riskweighted.intruder.pairing import Frames, as_frames, check_synthetic, pair
 from riskweighted.intruder.patterns import Patterns, known_patterns
@@ -29,12 +30,22 @@ class World:
     """Checked confidential data, n records, and their known patterns, which hold for synthetic data
     too: known variables are not synthesized.
 
-    Confidential; made by `make_world`.
+    Confidential; made by `make_world`. ``units``: which records belong together, and then
+    ``arrangement``, how. ``others``: where weights protect against several intruders, the same
+    records under the scenarios of all but the first.
     """
 
     confidential: pd.DataFrame = field(repr=False)
     scenario: Scenario
     patterns: Patterns = field(repr=False)
+    units: Units | None = None
+    arrangement: Arrangement | None = field(default=None, repr=False)
+    others: tuple["World", ...] = field(default=(), repr=False)
+
+    @property
+    def each(self) -> tuple["World", ...]:
+        """That of every intruder alone."""
+        return (replace(self, others=()), *self.others)
 
     @cached_property
     def centres(self) -> Centres:
@@ -63,7 +74,7 @@ class World:
         """The same records under another scenario, for example another radius; only what differs is
         checked and coded anew.
         """
-        if scenario == self.scenario:
+        if scenario == self.scenario and not self.others:
             return self
         same = (
             self.scenario.known,
@@ -72,17 +83,30 @@ class World:
             self.scenario.codes,
         )
         if (scenario.known, scenario.synthetic, scenario.categorical, scenario.codes) == same:
-            return World(self.confidential, scenario, self.patterns)
-        return make_world(self.confidential, scenario)
+            return replace(self, scenario=scenario, others=())
+        return make_world(self.confidential, scenario, self.units)
 
     def only(self, variables: str | Sequence[str]) -> "World":
         """The same records where only these of the synthetic variables are matched; nothing is
         checked or coded anew.
         """
         scenario = self.scenario.only(variables)
-        return (
-            self if scenario == self.scenario else World(self.confidential, scenario, self.patterns)
-        )
+        if scenario == self.scenario:
+            return self
+        others = tuple(each.only(variables) for each in self.others)
+        return replace(self, scenario=scenario, others=others)
+
+    def is_of_unit(self, variable: str) -> bool:
+        """Whether a variable is the same for all members of a unit, and synthesized once."""
+        return self.units is not None and variable in self.units.unit_level
+
+    def of_firsts(self) -> "World":
+        """The first members alone, by whom a variable of units is compared: a household of five is
+        no five neighbours.
+        """
+        assert self.arrangement is not None
+        firsts = np.flatnonzero(self.arrangement.position == 0)
+        return make_world(self.confidential.iloc[firsts], self.scenario)
 
     def pair(self, synthetic: Frames, further: Iterable[str] = ()) -> "Paired":
         """Synthetic data whose rows pair with the confidential ones by index; `check_synthetic`
@@ -159,11 +183,25 @@ class Paired:
         return [self.world.scenario.statuses(frame[variable]) for frame in self.frames]
 
 
-def make_world(confidential: pd.DataFrame, scenario: Scenario) -> World:
+def make_world(
+    confidential: pd.DataFrame,
+    scenario: Scenario | Sequence[Scenario],
+    units: Units | None = None,
+) -> World:
     """The confidential data, checked against a scenario (`Scenario.check`), with their known
-    patterns.
+    patterns; `units`: which records belong together. Of several scenarios, which differ in what
+    intruders know and in how close is close, the others stand in ``World.others``.
     """
+    if isinstance(scenario, (list, tuple)) and scenario:
+        first, *others = (make_world(confidential, each, units) for each in scenario)
+        if any(each.scenario.synthetic != first.scenario.synthetic for each in others):
+            raise InputError(
+                "scenarios of several intruders must be of the same synthetic variables"
+            )
+        return replace(first, others=tuple(others))
     if not isinstance(scenario, Scenario):
         raise InputError(f"scenario must be a Scenario, got {type(scenario).__name__}")
     scenario.check(confidential)
-    return World(confidential, scenario, known_patterns(confidential, scenario.known))
+    arrangement = None if units is None else units.check(confidential, scenario.synthetic)
+    patterns = known_patterns(confidential, scenario.known)
+    return World(confidential, scenario, patterns, units, arrangement)

@@ -112,14 +112,6 @@ NAMED = _count(
     "Benjamini-Hochberg at 5 %",
     order=11,
 )
-CONSTANT = _share(
-    "guessed-by-constant",
-    "guessed by one value for all",
-    "share of the records named by the one value that names most, which needs no release and no "
-    "column",
-    direction="neither",
-    order=8,
-)
 RECORDS_PER_PARAMETER = _beyond(
     "records-per-parameter",
     "records per parameter",
@@ -168,13 +160,6 @@ HIDDEN = _hidden(
     "at odds of 4 times those before",
     order=14,
 )
-HIDDEN_AREA = _hidden(
-    "hidden-aligned",
-    "{term} told by aligned datasets",
-    "area under the curve by which the likelihood ratio of a record's L copies tells this "
-    "predictor, not released, in pairs of a pattern",
-    order=15,
-)
 MEASURES = (
     MEAN,
     ISOLATED,
@@ -183,17 +168,14 @@ MEASURES = (
     WITH,
     OUT,
     NONE,
-    CONSTANT,
     NAMED,
     HIDDEN,
-    HIDDEN_AREA,
     *_OF_FIT,
 )
 _COLUMNS = {
     WITH: "with",
     OUT: "out",
     NONE: "none",
-    CONSTANT: "constant",
     NAMED: "named",
     LARGEST: "largest_D",
 }
@@ -248,4 +230,3 @@ def values_of_hidden(table: pd.DataFrame) -> Iterator[Value]:
     """The figures of `riskweighted.disclosure.hidden.hidden_predictors` that stand among risks."""
     for row in table.to_dict("records"):
         yield Value(HIDDEN, float(row["named"]), term=str(row["column"]))
-        yield Value(HIDDEN_AREA, float(row["AUC (aligned)"]), term=str(row["column"]))

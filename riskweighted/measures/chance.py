@@ -5,40 +5,28 @@ section 2.5).
 from collections.abc import Iterator
 from functools import partial
 
-from riskweighted.common.exact import ExactSum
 from riskweighted.measures.context import Context
 from riskweighted.measures.measure import Disclosure, Measure, Value
-from riskweighted.measures.parts import ByParts, Tally
 
 __all__ = ["MEASURES"]
 
 
-def _tally(context: Context) -> Tally | None:
-    """The records' probabilities of lying over the threshold, and of rising over the baseline."""
+def by_chance(context: Context) -> Iterator[Value]:
+    """How many records lie over the threshold, and rise over the baseline, by chance."""
     if context.mechanism is None:
-        return None
-    from riskweighted.risk.chance import chance_over, chance_whacked
+        return
+    from riskweighted.risk.chance import expected_over, expected_whacked
 
     risk, datasets, settings = context.mechanism.risk, len(context.synthetic), context.settings
-    tally = Tally(over=ExactSum.of(chance_over(risk, datasets, settings.threshold)))
-    if context.baseline is not None and context.baseline.mechanism is not None:
-        tally["whacked"] = ExactSum.of(
-            chance_whacked(risk, context.baseline.mechanism.risk, datasets, settings.increase)
-        )
-    return tally
+    told, threshold, increase = {"datasets": str(datasets)}, settings.threshold, settings.increase
+    over = expected_over(risk, datasets, threshold)
+    yield Value(_OVER, over, parameter=threshold, told=told)
+    rival = None if context.baseline is None else context.baseline.mechanism
+    if rival is not None:
+        whacked = expected_whacked(risk, rival.risk, datasets, increase)
+        yield Value(_WHACKED, whacked, parameter=increase, told=told)
 
 
-def _values(total: Tally | None, context: Context) -> Iterator[Value]:
-    """How many records lie over the threshold, and rise over the baseline, by chance."""
-    if total is None:
-        return
-    told = {"datasets": str(len(context.synthetic))}
-    yield Value(_OVER, total["over"].sum, parameter=context.settings.threshold, told=told)
-    if "whacked" in total:
-        yield Value(_WHACKED, total["whacked"].sum, parameter=context.settings.increase, told=told)
-
-
-by_chance = ByParts(_tally, _values)
 _count = partial(
     Measure,
     source="METHODS section 2.5",
@@ -47,6 +35,7 @@ _count = partial(
     disclosure=Disclosure.COUNT,
     order=20,
     compute=by_chance,
+    needs="fit",
     mechanism=True,
 )
 _OVER = _count(

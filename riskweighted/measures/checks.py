@@ -8,36 +8,28 @@ from riskweighted.measures.measure import Disclosure, Measure
 
 __all__ = [
     "CORRELATION",
-    "CROSSED",
+    "EXACTLY",
     "LARGEST",
     "LEVEL",
-    "LEVEL_OF_GROUP",
     "MEAN",
     "MEASURES",
-    "MODEL",
-    "MULTIPLE",
+    "MULTIPLES",
+    "PAIRS",
     "PIT_DISTANCE",
     "PIT_OUTER",
     "QUANTILE",
     "SD",
-    "SPIKE",
-    "STATUS",
-    "TWO_WAY",
+    "SHARE",
+    "SHARE_OF_SOME",
+    "names_values",
 ]
 
+# how the parameter of a share begins where it names one value, a level, or multiples
+EXACTLY, LEVEL, MULTIPLES = "exactly ", "level ", "multiples of "
 _D = Disclosure
 _check = partial(Measure, source="METHODS section 5.10", direction="neither", table="fit")
 _share = partial(_check, kind="share", disclosure=_D.SHARE)
 _pit = partial(_check, symbol="PIT")
-MODEL = _check(
-    "check-model",
-    "model verdict",
-    "the model fits if every check of its unweighted fit does; effect: the largest ratio of an "
-    "effect and its threshold",
-    direction="worse",
-    kind="diagnostic",
-    limited=False,
-)
 LARGEST = _check(
     "check-largest",
     "largest value of a fit",
@@ -48,36 +40,21 @@ LARGEST = _check(
     words="largest value over the largest confidential one",
     adequate=3.0,
 )
-STATUS = _share(
-    "check-status",
-    "share of a status",
-    "share of the records whose value is negative, zero or positive; effect: difference of the "
-    "shares",
-    words="share of {term} values",
+SHARE = _share(
+    "check-share",
+    "share of a value",
+    "share of the records whose value is negative, zero or positive, missing or a special code; "
+    "that hold exactly one value, where at least 2 % do; or that hold a level of a categorical "
+    "variable, where at least 10 do; effect: difference of the shares",
+    words="share of {term}",
     adequate=0.01,
 )
-SPIKE = _share(
-    "check-spike",
-    "share of a single value",
-    "share of the records that hold this one value, where at least 2 % do; effect: difference of "
-    "the shares",
-    words="share of exactly {term}",
-    adequate=0.01,
-)
-LEVEL = _share(
-    "check-level",
-    "share of a level",
-    "share of the records that hold this level of a categorical variable, where at least 10 do; "
-    "effect: difference of the shares",
-    words="share of level {term}",
-    adequate=0.01,
-)
-LEVEL_OF_GROUP = _share(
-    "check-level-of-group",
-    "share of a level in a group",
-    "share of this level among the records of a pattern of 50 or more; effect: difference of the "
-    "shares",
-    words="share where {term}",
+SHARE_OF_SOME = _share(
+    "check-share-of-some",
+    "share among some records",
+    "share of a level among the records of a pattern of 50 or more; or, among values that are not "
+    "zero, of multiples of a number; effect: difference of the shares",
+    words="share of {term}",
     adequate=0.05,
 )
 QUANTILE = _check(
@@ -100,14 +77,6 @@ SD = _check(
     words="standard deviation",
     symbol="sd",
     adequate=0.1,
-)
-MULTIPLE = _share(
-    "check-multiple",
-    "share of multiples",
-    "share, among values that are not zero, of multiples of this number; effect: difference of "
-    "the shares",
-    words="share of multiples of {term}",
-    adequate=0.05,
 )
 MEAN = _check(
     "check-mean",
@@ -151,40 +120,28 @@ PIT_OUTER = _pit(
     words="share of predictive probabilities {term}",
     adequate=0.015,
 )
-_pair = partial(
-    _check, direction="worse", kind="distance", disclosure=_D.THREE_DECIMALS, adequate=0.07
-)
-TWO_WAY = _pair(
-    "check-two-way",
-    "two-way table with a variable",
-    "distance of the table of the variable's fifths or levels by the values of another, and of "
-    "its group means, from those of predictive "
-    "datasets, beside the distance that chance gives; effect: the root of what is beyond chance, "
-    "a record",
-    words="distance of the two-way table with {term}",
-)
-CROSSED = _pair(
-    "check-crossed",
-    "means where two variables cross",
-    "distance of the means of the combinations of two variables' values (of a categorical "
-    "variable: of its shares there) from those of "
-    "predictive datasets, beside the distance that chance gives; effect: the root of what is "
-    "beyond chance, a record",
-    words="distance of the means in groups of {term}",
+PAIRS = _check(
+    "check-pairs",
+    "table with other variables",
+    "distance of the table of the variable's fifths or levels by the values of another, and of its "
+    "group means, or of its means (of a categorical variable: shares) in the combinations of two "
+    "others, from those of predictive datasets, beside the distance that chance gives; effect: the "
+    "root of what is beyond chance, a record",
+    direction="worse",
+    kind="distance",
+    disclosure=_D.THREE_DECIMALS,
+    words="distance of the table with {term}",
+    adequate=0.07,
 )
 MEASURES = (
-    *(
-        MODEL,
-        STATUS,
-        SPIKE,
-        LEVEL,
-        LEVEL_OF_GROUP,
-        QUANTILE,
-        SD,
-        LARGEST,
-        MULTIPLE,
-        MEAN,
-        CORRELATION,
-    ),
-    *(PIT_DISTANCE, PIT_OUTER, TWO_WAY, CROSSED),
+    *(SHARE, SHARE_OF_SOME, QUANTILE, SD, LARGEST, MEAN, CORRELATION),
+    *(PIT_DISTANCE, PIT_OUTER, PAIRS),
 )
+
+
+def names_values(check: str, parameter: object) -> bool:
+    """Whether a row is named by a value, a level or a group of records, which few may hold."""
+    text = str(parameter)
+    if check == SHARE.key:
+        return text.startswith((EXACTLY, LEVEL))
+    return check == MEAN.key or (check == SHARE_OF_SOME.key and not text.startswith(MULTIPLES))

@@ -56,7 +56,8 @@ _near = partial(
     direction="riskier",
     kind="share",
     order=100,
-    assess=distances,
+    compute=distances,
+    needs="data alone",
 )
 _quantile = partial(_near, direction="safer", kind="quantile", parameter="quantile")
 _DISTANCE = _quantile(

@@ -2,10 +2,10 @@
 scenario. All of it is confidential.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # the summary of a finished run must not wait for what these 
     from riskweighted.utility.regressions import Analysis
     from riskweighted.utility.survey_design import SurveyDesign
 
-__all__ = ["CONFIDENTIAL", "Context", "Cuts", "Mechanism", "Ratios", "Rival", "Subject"]
+__all__ = ["CONFIDENTIAL", "Context", "Mechanism", "Ratios", "Rival", "Subject"]
 
 CONFIDENTIAL = "confidential"  # label of the confidential data's own rows
 
@@ -40,28 +40,15 @@ class Mechanism:
     compared: bool = True
 
 
-class Cuts(NamedTuple):
-    """Where isolated records and the largest values begin in the whole file
-    (`riskweighted.measures.cuts`).
-
-    ``isolated``: the least IR^c of an isolated record, of all variables together by None, and of
-    each alone by its name; ``top``: the least of the top 1 % of values, None unless there is one
-    numeric variable.
-    """
-
-    isolated: Mapping[str | None, float]
-    top: float | None = None
-
-
 @dataclass(frozen=True, eq=False)
 class Subject:
     """What all labels have in common: the world, the settings, and what was checked of them.
 
-    ``own``: analyses that are functions; ``crossed``: the unaltered columns whose tables are
-    compared; ``holdout``: records of the same population; ``seed``: of what draws records;
-    ``expected``: whether fits were given; ``disclosed``: of a fit and a seed D of one copy of each
-    record, (n,), where it is known how the fit's weights were made; ``cuts``: those of the whole
-    file, where the world is a part of it.
+    ``own``: analyses that are functions; ``crossed``: the columns that are not synthesized whose
+    tables are compared, ``unaltered`` as declared, or as any tool left them; ``holdout``: records
+    of the same population; ``seed``: of what draws records; ``expected``: whether fits were given;
+    ``disclosed``: of a fit and a seed D of one copy of each record, (n,), where it is known how the
+    fit's weights were made.
     """
 
     world: "World" = field(repr=False)
@@ -71,11 +58,11 @@ class Subject:
     design: "SurveyDesign | None" = field(default=None, repr=False)
     own: "Sequence[OwnAnalysis]" = field(default=(), repr=False)
     crossed: Sequence[str] = ()
+    unaltered: bool = True
     holdout: pd.DataFrame | None = field(default=None, repr=False)
     seed: int = 0
     expected: bool = False
     disclosed: "Callable[[Any, int], np.ndarray] | None" = field(default=None, repr=False)
-    cuts: Cuts | None = field(default=None, repr=False)
 
     @cached_property
     def confidential_risk(self) -> np.ndarray:
@@ -87,16 +74,9 @@ class Subject:
     @cached_property
     def isolated(self) -> np.ndarray:
         """Which records are isolated, booleans (n,)."""
-        return self._isolated(self.confidential_risk, None)
-
-    def isolated_alone(self, confidential_risk: np.ndarray, variable: str) -> np.ndarray:
-        """The same of their IR^c where one variable alone is looked for, both (n,)."""
-        return self._isolated(confidential_risk, variable)
-
-    def _isolated(self, risk: np.ndarray, variable: str | None) -> np.ndarray:
         from riskweighted.risk.expected import isolated_records
 
-        return isolated_records(risk, None if self.cuts is None else self.cuts.isolated[variable])
+        return isolated_records(self.confidential_risk)
 
     @cached_property
     def top(self) -> np.ndarray | None:
@@ -109,7 +89,7 @@ class Subject:
 
         statuses = self.world.scenario.statuses(self.world.confidential[self.world.numeric[0]])
         top = statuses.is_amount
-        top[top] = top_values(statuses.amounts, None if self.cuts is None else self.cuts.top)
+        top[top] = top_values(statuses.amounts)
         return top
 
     @property
@@ -139,9 +119,7 @@ class Ratios:
     """
 
     fit: Any = field(repr=False)
-    subject: "Subject | None" = field(repr=False)
-    # the table, where it was found elsewhere
-    found: pd.DataFrame | None = field(default=None, repr=False)
+    subject: Subject = field(repr=False)
 
     @classmethod
     def of(cls, fit: Any, subject: Subject) -> "Ratios | None":
@@ -154,8 +132,6 @@ class Ratios:
     @cached_property
     def table(self) -> pd.DataFrame:
         """What `variance_ratios` returns, for the regressions of the settings."""
-        if self.found is not None or self.subject is None:
-            return pd.DataFrame() if self.found is None else self.found
         from riskweighted.utility.variance_ratios import ratios_of
 
         subject, scenario = self.subject, self.subject.world.scenario
@@ -185,8 +161,7 @@ class Context:
     subject : Subject
         What all labels have in common.
     synthetic : tuple of L DataFrames
-        The scenario's columns and those that the settings name; in an assessment rows need not
-        pair.
+        The scenario's columns and those that the settings name; rows need not pair.
     rng : Generator
     variable : str, optional
         The synthesized variable that is meant, of a measure that is computed for each.
@@ -204,8 +179,6 @@ class Context:
         the population, and not synthetic.
     ratios : Ratios, optional
         Of a fit under centred weights, what they cost the variance of estimates.
-    kept : dict
-        What one look at these records leaves for the next one (`riskweighted.measures.parts`).
 
     Examples
     --------
@@ -227,7 +200,6 @@ class Context:
     size_ratio: float | None = None
     sampled: bool = False
     ratios: Ratios | None = field(default=None, repr=False)
-    kept: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @property
     def kappa(self) -> float:
@@ -282,6 +254,22 @@ class Context:
             self.scenario.statuses(column).amounts for column in (self.true_values, *self.columns)
         )
         return true, drawn
+
+    @cached_property
+    def counts(self) -> tuple[Any, list[Any]]:
+        """How many records hold each amount and status, as `NumberCounts`, or each level, as
+        `LevelCounts`, of the variable that is meant: in the confidential data, and in each dataset.
+        """
+        from riskweighted.common.value_counts import LevelCounts, NumberCounts
+
+        def counts_of(column: pd.Series) -> NumberCounts | LevelCounts:
+            if not self.is_numeric:
+                return LevelCounts.of(column)
+            statuses, codes = self.scenario.statuses(column), self.scenario.codes_of(self._named)
+            return NumberCounts.of(statuses.amounts, statuses.status, len(codes))
+
+        true = counts_of(self.true_values)
+        return true, [true] if self.of_data else [counts_of(column) for column in self.columns]
 
     @property
     def _named(self) -> str:

@@ -1,5 +1,5 @@
 """Distances of one variable's distribution: U_m and U_a of numbers (Woo et al. 2009), total
-variation of levels (METHODS section 6).
+variation of levels (METHODS section 6); in a study with survey weights under these.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from riskweighted.common.value_counts import LevelCounts
 from riskweighted.measures.context import Context
-from riskweighted.measures.counts import NumberCounts, counts_of_variable
 from riskweighted.measures.measure import Disclosure, Estimate, Loss, Measure, Value
-from riskweighted.measures.parts import ByParts, Tally
+from riskweighted.measures.survey import UNDER_WEIGHTS, amounts_of, design_of
 
 if TYPE_CHECKING:
     from riskweighted.intruder.world import World
@@ -20,14 +20,17 @@ if TYPE_CHECKING:
 __all__ = ["AMOUNTS", "ECDF_EDGE", "MEASURES", "TOTAL_VARIATION", "U_M"]
 
 
-def _values(total: Tally, context: Context) -> Iterator[Value]:
+def distances(context: Context) -> Iterator[Value]:
     """Mean over the datasets; none of the confidential data."""
     if context.of_data:
         return
+    if context.subject.design is not None:
+        yield from _weighted(context)
+        return
     from riskweighted.utility.ecdf import mean_ecdf_distance, mean_total_variation
 
-    true, drawn = total["true"], total["drawn"]
-    if not isinstance(true, NumberCounts):
+    true, drawn = context.counts
+    if isinstance(true, LevelCounts):
         yield Value(TOTAL_VARIATION, mean_total_variation(true, drawn), context.variable)
         return
     distance = mean_ecdf_distance(true.amounts, [of.amounts for of in drawn])
@@ -35,7 +38,28 @@ def _values(total: Tally, context: Context) -> Iterator[Value]:
     yield Value(_U_A, distance.mean_square, context.variable)
 
 
-distances = ByParts(counts_of_variable, _values)
+def _weighted(context: Context) -> Iterator[Value]:
+    """The same of the distributions under survey weights."""
+    from riskweighted.utility.survey import weighted_ecdf_distance, weighted_total_variation
+
+    design = design_of(context)
+
+    def value(measure: Measure, distance: float) -> Value:
+        definition = f"{measure.definition}, {UNDER_WEIGHTS}"
+        return Value(measure, float(distance), context.variable, definition=definition)
+
+    if not context.is_numeric:
+        distances = [
+            weighted_total_variation(context.true_values, column, design.weights)
+            for column in context.columns
+        ]
+        yield value(TOTAL_VARIATION, float(np.mean(distances)))
+        return
+    true = amounts_of(context, context.true_values)
+    drawn = [amounts_of(context, column) for column in context.columns]
+    each = np.array([weighted_ecdf_distance(true, values, design.weights) for values in drawn])
+    for measure, distance in zip((U_M, _U_A), each.mean(axis=0), strict=True):
+        yield value(measure, distance)
 
 
 def _mean_of_largest(
@@ -78,7 +102,6 @@ _distance = partial(
     each=True,
     order=10,
     compute=distances,
-    assess=distances,
 )
 U_M = _distance(
     "ecdf-maximum",

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from riskweighted.common.exact import ExactSum
 from riskweighted.measures.context import Context, Subject
 from riskweighted.measures.measure import Aim, Disclosure, Estimate, Measure, Value
-from riskweighted.measures.parts import ByParts, Largest, Tally
 
 if TYPE_CHECKING:
     from riskweighted.risk.expected import ExpectedRisk
@@ -22,37 +20,28 @@ RISES = (0.05, 0.1, 0.25)  # over the unweighted fit, counted
 ISOLATED_RECORDS = "isolated records, the 5 % of largest IR^c with all ties at the cut"
 
 
-def _tally(context: Context) -> Tally | None:
+def summaries(context: Context) -> Iterator[Value]:
     """Of the expected risk under one label, from all blocks of draws and without each of them; of
     the confidential data of IR^c.
     """
-    subject, top = context.subject, context.subject.top
-    if not subject.expected or (context.mechanism is None and not context.of_data):
-        return None
-    threshold, isolated = float(context.settings.threshold), subject.isolated
-    rows = (
-        [subject.confidential_risk]
-        if context.mechanism is None
-        else _with_each_left_out(context.mechanism.risk)
-    )
-    tallies = [
-        Tally(
-            mean=ExactSum.of(risk),
-            isolated=ExactSum.of(risk[isolated]),
-            largest=Largest.of(risk),
-            over=int((risk > threshold).sum()),
-            **({} if top is None else {"top": ExactSum.of(risk[top])}),
-        )
-        for risk in rows
+    subject, mechanism, threshold = context.subject, context.mechanism, context.settings.threshold
+    isolated, top = subject.isolated, subject.top
+    statistics: list[tuple[Measure, float | None, Callable[[np.ndarray], Any]]] = [
+        (MEAN, None, np.mean),
+        (ISOLATED, None, lambda risk: risk[isolated].mean()),
+        (_MAXIMUM, None, np.max),
+        (_OVER, float(threshold), lambda risk: (risk > threshold).sum()),
     ]
-    tally = Tally(rows=tuple(tallies))
-    if (
-        context.mechanism is not None
-        and context.baseline is not None
-        and context.baseline.mechanism is not None
-    ):
-        tally["rises"] = _rises(context.mechanism.risk, context.baseline.mechanism.risk)
-    return tally
+    if top is not None:
+        statistics.append((_TOP, None, lambda risk: risk[top].mean()))
+    rows = [subject.confidential_risk] if mechanism is None else _with_each_left_out(mechanism.risk)
+    values = np.array([[float(of(risk)) for _, _, of in statistics] for risk in rows])
+    for (measure, parameter, _), of_measure in zip(statistics, values.T, strict=True):
+        value, error = _jackknife(of_measure)
+        yield Value(measure, value, parameter=parameter, error=error)
+    rival = None if context.baseline is None else context.baseline.mechanism
+    if mechanism is not None and rival is not None:
+        yield from _values_of_rises(*_rises(mechanism.risk, rival.risk))
 
 
 def _with_each_left_out(risk: "ExpectedRisk") -> Iterator[np.ndarray]:
@@ -77,25 +66,6 @@ def _rises(risk: "ExpectedRisk", baseline: "ExpectedRisk") -> tuple[np.ndarray, 
     )
 
 
-def _values(total: Tally | None, context: Context) -> Iterator[Value]:
-    if total is None:
-        return
-    first, threshold = total["rows"][0], float(context.settings.threshold)
-    chosen: list[tuple[Measure, float | None, list[float]]] = [
-        (MEAN, None, [row["mean"].mean for row in total["rows"]]),
-        (ISOLATED, None, [row["isolated"].mean for row in total["rows"]]),
-        (_MAXIMUM, None, [float(row["largest"].values) for row in total["rows"]]),
-        (_OVER, threshold, [float(row["over"]) for row in total["rows"]]),
-    ]
-    if "top" in first:
-        chosen.append((_TOP, None, [row["top"].mean for row in total["rows"]]))
-    for measure, parameter, values in chosen:
-        value, error = _jackknife(np.array(values))
-        yield Value(measure, value, parameter=parameter, error=error)
-    if "rises" in total:
-        yield from _values_of_rises(*total["rises"])
-
-
 def _values_of_rises(weighted: np.ndarray, unweighted: np.ndarray) -> Iterator[Value]:
     """Of either fit's draws the error is its own, and they are independent."""
     for number, limit in enumerate(RISES):
@@ -114,9 +84,6 @@ def _jackknife(values: np.ndarray) -> Estimate:
     return Estimate(
         value, float(np.sqrt((blocks - 1) / blocks * ((without - without.mean()) ** 2).sum()))
     )
-
-
-summaries = ByParts(_tally, _values)
 
 
 def _mean_of(
@@ -150,6 +117,7 @@ _risk = partial(
     direction="riskier",
     order=10,
     compute=summaries,
+    needs="fit",
     mechanism=True,
 )
 _mean = partial(_risk, kind="mean", disclosure=_D.THREE_DECIMALS, symbol="E[IR]")
@@ -191,7 +159,7 @@ MEAN = _mean(
     "expected mean risk",
     "mean over records of {risk}; of one dataset and an intruder who picks at random, so it is "
     "no disclosure: guesses without any release "
-    "may name more (guessed-by-constant, guessed-without-release)",
+    "may name more (guessed-without-release)",
     words="expected risk, mean over all",
     main=30,
     aim=HARDLY_MOVES,

@@ -1,16 +1,17 @@
 """Identification risk of the records in the datasets at hand (Hu et al. 2022, eq. 1), and in the
-confidential data (eq. 2).
+confidential data (eq. 2); whether an intruder who looks for all synthesized variables finds the
+record (Reiter & Mitra 2009).
 """
 
+import warnings
 from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
 
-from riskweighted.common.exact import ExactSum
-from riskweighted.common.order import Bins, OrderCounts
+from riskweighted.common.errors import SingletonWarning
 from riskweighted.measures.context import Context
-from riskweighted.measures.expected import HARDLY_MOVES
+from riskweighted.measures.expected import HARDLY_MOVES, ISOLATED_RECORDS
 from riskweighted.measures.measure import (
     Disclosure,
     Measure,
@@ -18,83 +19,78 @@ from riskweighted.measures.measure import (
     mean_of_records,
     share_of_records,
 )
-from riskweighted.measures.parts import ByParts, Largest, Tally
 
-__all__ = ["MEAN", "MEASURES"]
+__all__ = ["ISOLATED", "MEAN", "MEASURES"]
 
-_QUANTILES = (0.25, 0.75, 0.95)
-
-
-def _tally(context: Context) -> Tally:
-    """Of the risk of the records, mean over the datasets."""
-    risk = np.asarray(context.risk)
-    return Tally(
-        risk=ExactSum.of(risk),
-        order=OrderCounts.of(risk),
-        largest=Largest.of(risk),
-        over=int((risk > context.settings.threshold).sum()),
-        singletons=context.world.patterns.singletons,
-    )
+_QUANTILES = (0.25, 0.75)
 
 
-def _values(total: Tally, context: Context) -> Iterator[Value]:
-    q25, q75, q95 = total["order"].quantiles(_QUANTILES)
-    yield Value(MEAN, total["risk"].mean)
-    yield Value(_RANGE, q75 - q25)
-    yield Value(_Q95, q95)
-    yield Value(_MAXIMUM, float(total["largest"].values))
-    yield Value(_OVER, float(total["over"]), parameter=float(context.settings.threshold))
-    yield Value(_SINGLETONS, float(total["singletons"]))
+def summaries(context: Context) -> Iterator[Value]:
+    """Of the risk of the records, mean over the datasets; of several variables the match risk too,
+    and the risk of each where the intruder looks for it alone. Intervals over records where no fit
+    tells the risk that is expected.
+    """
+    assert context.risk is not None
+    assert context.matched is not None
+    risk, threshold = context.risk, float(context.settings.threshold)
+    of_data_alone = not context.subject.expected
+    over, level, n = int((risk > threshold).sum()), context.settings.level, len(risk)
+    q25, q75 = np.quantile(risk, _QUANTILES)
+    yield _mean(context, MEAN, risk)
+    yield Value(_RANGE, float(q75 - q25))
+    yield Value(_MAXIMUM, float(risk.max()))
+    counted = Value(_OVER, float(over), parameter=threshold)
+    if of_data_alone:
+        share = share_of_records(_OVER, over / n, n, level)
+        lower, upper = share.interval
+        counted = counted._replace(interval=(n * lower, n * upper), rule=share.rule)
+    yield counted
+    several = len(context.scenario.synthetic) > 1
+    if several or of_data_alone:
+        matched = _mean(context, _EXPECTED, context.matched)
+        lower, upper = matched.interval
+        yield matched._replace(value=float(context.matched.sum()), interval=(n * lower, n * upper))
+        yield _mean(context, ISOLATED, risk[context.subject.isolated])
+    for variable in context.scenario.synthetic if several else ():
+        yield from _alone(context, variable)
 
 
-def _unsettled(total: Tally, context: Context) -> Bins | None:
-    order: OrderCounts = total["order"]
-    return order.unsettled(order.ranks(_QUANTILES))
+def _mean(
+    context: Context, measure: Measure, values: np.ndarray, variable: str | None = None
+) -> Value:
+    """The mean over records, with its interval where no fit was given."""
+    if context.subject.expected:
+        return Value(measure, float(values.mean()), variable)
+    mean = mean_of_records(measure, float(values.mean()), values, context.settings.level)
+    return mean._replace(variable=variable)
 
 
-def _again(context: Context, bins: Bins) -> OrderCounts:
-    return OrderCounts.of(np.asarray(context.risk), bins)
+def _alone(context: Context, variable: str) -> Iterator[Value]:
+    """The risk of one variable of several, of all records and of those that are isolated by it."""
+    from riskweighted.risk.expected import isolated_records
+    from riskweighted.risk.identification import confidential_risk, mean_identification_risk
 
-
-def _completed(total: Tally, order: OrderCounts) -> Tally:
-    return Tally({**total, "order": total["order"].finer(order)})
-
-
-summaries = ByParts(_tally, _values, further=_unsettled, again=_again, completed=_completed)
-
-
-def assessed(context: Context) -> Iterator[Value]:
-    """The same of any tool's data whose rows pair, with intervals."""
-    if context.paired is None:
-        return
-    from riskweighted.risk.identification import identification_risks
-
-    risk, level = identification_risks(context.paired).mean(axis=0), context.settings.level
-    yield mean_of_records(MEAN, risk.mean(), risk, level)
-    over = share_of_records(
-        _OVER, float((risk > context.settings.threshold).mean()), len(risk), level
-    )
-    number, (lower, upper) = len(risk), over.interval
-    yield over._replace(
-        value=number * over.value,
-        interval=(number * lower, number * upper),
-        parameter=float(context.settings.threshold),
-    )
-    alone = f"{_SINGLETONS.definition} (eq. 1 gives it 0)"
-    yield Value(
-        _SINGLETONS, float(context.world.patterns.singletons), rule="a count", definition=alone
-    )
+    assert context.paired is not None
+    with warnings.catch_warnings():
+        # the patterns are those of all variables, of which it was said
+        warnings.simplefilter("ignore", SingletonWarning)
+        of_data = np.asarray(confidential_risk(context.world.only(variable)))
+        risk = (
+            of_data if context.of_data else mean_identification_risk(context.paired.only(variable))
+        )
+    yield _mean(context, MEAN, risk, variable)
+    yield _mean(context, ISOLATED, risk[isolated_records(of_data)], variable)
 
 
 _D = Disclosure
-_of_risk = partial(
+_of_pairs = partial(
     Measure,
     source="Hu et al. 2022, eq. 1; of the confidential data eq. 2",
     direction="riskier",
     order=40,
     compute=summaries,
+    needs="pairs",
 )
-_of_pairs = partial(_of_risk, pairs=True)
 _quantile = partial(_of_pairs, kind="quantile", disclosure=_D.TWO_DECIMALS)
 _extreme = partial(_of_pairs, kind="extreme", disclosure=_D.LEFT_OUT)
 _CHANCE = (
@@ -104,12 +100,11 @@ _CHANCE = (
 MEAN = _of_pairs(
     "mean-risk",
     "mean risk",
-    "mean over records of {risk}",
+    "mean over records of {risk}{alone}",
     kind="mean",
     disclosure=_D.THREE_DECIMALS,
     words="mean risk in these datasets",
     main=120,
-    assess=assessed,
     aim=HARDLY_MOVES,
 )
 _RANGE = _quantile(
@@ -117,12 +112,6 @@ _RANGE = _quantile(
     "risk interquartile range",
     "75 % minus 25 % quantile over records of {risk}",
     words="interquartile range of risk in these datasets",
-)
-_Q95 = _quantile(
-    "risk-quantile-95",
-    "risk 95 % quantile",
-    "95 % quantile over records of {risk}",
-    words="95 % quantile of risk in these datasets",
 )
 _MAXIMUM = _extreme(
     "maximum-risk",
@@ -142,15 +131,24 @@ _OVER = _of_pairs(
     boundary="A record at the threshold itself is not counted.",
     words="records at risk over {parameter:g} in these datasets",
     main=140,
-    assess=assessed,
 )
-_SINGLETONS = _of_risk(
-    "singleton-patterns",
-    "singleton patterns",
-    "known patterns of one record, which the pattern alone identifies",
-    source="METHODS section 2",
-    kind="count",
-    disclosure=_D.COUNT,
-    assess=assessed,
+_EXPECTED = _of_pairs(
+    "expected-match",
+    "expected match risk",
+    "sum over records of T/c, mean over datasets (Hu's lecture)",
+    source="Hu's lecture on matching-based risk",
+    kind="sum",
+    disclosure=_D.THREE_DIGITS,
+    main=100,
 )
-MEASURES = (MEAN, _RANGE, _Q95, _MAXIMUM, _OVER, _SINGLETONS)
+ISOLATED = _of_pairs(
+    "isolated-risk",
+    "risk of isolated records",
+    f"mean over the {ISOLATED_RECORDS}, of {{risk}}{{alone}}",
+    source="METHODS section 2.6",
+    kind="mean",
+    disclosure=_D.THREE_DECIMALS,
+    share=0.05,
+    main=110,
+)
+MEASURES = (MEAN, _RANGE, _MAXIMUM, _OVER, _EXPECTED, ISOLATED)

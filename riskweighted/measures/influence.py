@@ -9,65 +9,36 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskweighted.common.exact import ExactSum
 from riskweighted.measures.context import Context, Subject
 from riskweighted.measures.expected import ISOLATED_RECORDS
 from riskweighted.measures.measure import Aim, Disclosure, Estimate, Measure, Value
-from riskweighted.measures.parts import ByParts, Largest, Tally
 
 __all__ = ["ATTRIBUTABLE_ISOLATED", "DELTA", "ISOLATED", "LARGEST", "MEASURES", "TERM", "by_chain"]
 
 
-def _tally(context: Context) -> Tally | None:
+def of_records(context: Context) -> Iterator[Value]:
     """Of one label's fit; nothing of one that estimates nothing."""
     if context.mechanism is None or context.mechanism.influence is None:
-        return None
+        return
     records, isolated = context.mechanism.influence, context.subject.isolated
     information = records["information"].to_numpy()
-    tally = Tally({name: Largest.of(records[name].to_numpy()) for name in ("lipschitz", "range")})
-    tally |= Tally(
-        information=ExactSum.of(information),
-        isolated=ExactSum.of(information[isolated]),
-        largest=Largest.of(information),
-    )
-    if "attributable" in records:
-        tally["attributable"] = ExactSum.of(records["attributable"].to_numpy()[isolated])
-    return tally
-
-
-def _values(total: Tally | None, context: Context) -> Iterator[Value]:
-    if total is None:
-        return
     values = {
-        DELTA: total["lipschitz"].values,
-        _RANGE: total["range"].values,
-        _INFORMATION: total["information"].sum,
+        DELTA: records["lipschitz"].to_numpy().max(),
+        _RANGE: records["range"].to_numpy().max(),
+        _INFORMATION: information.sum(),
+        ISOLATED: information[isolated].mean(),
+        LARGEST: information.max(),
     }
-    values |= {
-        _INFORMATION_ISOLATED: total["isolated"].sum,
-        ISOLATED: total["isolated"].mean,
-        LARGEST: total["largest"].values,
-    }
-    if "attributable" in total:
-        values[ATTRIBUTABLE_ISOLATED] = total["attributable"].mean
+    if "attributable" in records:
+        values[ATTRIBUTABLE_ISOLATED] = records["attributable"].to_numpy()[isolated].mean()
     for measure, value in values.items():
         yield Value(measure, float(value))
-
-
-of_records = ByParts(_tally, _values)
-
-
-def of_clusters(context: Context) -> Iterator[Value]:
-    """Of one label's fit, where clusters are named; a cluster may have records in several parts of
-    a file.
-    """
-    clusters = None if context.mechanism is None else context.mechanism.clusters
+    clusters = context.mechanism.clusters
     if clusters is not None:
-        yield Value(
-            _CLUSTER_DELTA,
-            float(clusters["lipschitz"].max()),
-            told={"cluster": str(context.settings.cluster)},
-        )
+        named, draws = str(context.settings.cluster), context.mechanism.risk.draws
+        largest = float(clusters["lipschitz"].to_numpy().max())
+        defined = _OF_CLUSTER.format(cluster=named, draws=draws)
+        yield Value(DELTA, largest, named, definition=defined)
 
 
 def _from_draws(
@@ -133,8 +104,11 @@ TERM = (
     "alpha_i log p(y_i | theta_s), less its own term if centred, s over {draws} posterior draws, "
     "log density on the scale of the model"
 )
-_SUMMED = "of a cluster of records with the same {cluster}, whose contributions are summed,"
 _NO_GUARANTEE = "alpha held fixed; empirical, no guarantee"
+_OF_CLUSTER = (
+    "the largest of a cluster of records with the same {cluster}, whose contributions are summed, "
+    f"|{TERM}|; {_NO_GUARANTEE}"
+)
 _D = Disclosure
 _influence = partial(
     Measure,
@@ -142,6 +116,7 @@ _influence = partial(
     direction="riskier",
     order=30,
     compute=of_records,
+    needs="fit",
     unbounded=True,
 )
 _extreme = partial(_influence, kind="extreme", disclosure=_D.LEFT_OUT)
@@ -178,20 +153,6 @@ _INFORMATION = _sum(
     main=90,
     aim=_information("information", "sum of the records' information", "information", np.sum),
 )
-_INFORMATION_ISOLATED = _sum(
-    "influence-information-isolated",
-    "information of isolated records",
-    f"sum over the {ISOLATED_RECORDS}, of half the variance over s of {TERM}",
-    words="information that isolated records give",
-    share=0.05,
-    aim=_information(
-        "isolated-information",
-        "sum of the isolated records' information",
-        "information",
-        np.sum,
-        isolated=True,
-    ),
-)
 ISOLATED = _estimate(
     "influence-information-isolated-mean",
     "information of an isolated record",
@@ -199,12 +160,21 @@ ISOLATED = _estimate(
     words="information that an isolated record gives, on average",
     share=0.05,
     main=62,
-    aim=_information(
-        "isolated-information-mean",
-        "information of an isolated record",
-        "information",
-        np.mean,
-        isolated=True,
+    aim=(
+        _information(
+            "isolated-information-mean",
+            "information of an isolated record",
+            "information",
+            np.mean,
+            isolated=True,
+        ),
+        _information(
+            "isolated-information",
+            "sum of the isolated records' information",
+            "information",
+            np.sum,
+            isolated=True,
+        ),
     ),
 )
 LARGEST = _extreme(
@@ -229,14 +199,6 @@ ATTRIBUTABLE_ISOLATED = _attributable(
     share=0.05,
     main=66,
 )
-_CLUSTER_DELTA = _extreme(
-    "cluster-lipschitz",
-    "Delta of a cluster",
-    f"the largest {_SUMMED} |{TERM}|; {_NO_GUARANTEE}",
-    words="largest influence of a cluster",
-    symbol="Delta",
-    compute=of_clusters,
-)
 MEASURES = (
     ISOLATED,
     LARGEST,
@@ -244,6 +206,4 @@ MEASURES = (
     DELTA,
     _RANGE,
     _INFORMATION,
-    _INFORMATION_ISOLATED,
-    _CLUSTER_DELTA,
 )

@@ -51,6 +51,7 @@ Kind = (
     ]
     | Literal["diagnostic", "unregistered"]
 )
+Needs = Literal["", "fit", "pairs", "data alone"]
 Parameter = Literal["", "threshold", "quantile", "increase", "coefficient", "level", "variable"]
 
 # records on the smaller side of a share or a quantile, so that it shows no record's value
@@ -227,11 +228,14 @@ class Measure:
     kind : str
     disclosure : Disclosure or None
         How it may be shown outside the agency; None: no rule, so not at all.
-    compute, assess : callable, optional
-        From a `Context` to the value, or to `Value` after `Value`: in an evaluation, and in an
-        assessment of any tool's data. Measures that share a computation name the same function,
-        which is called once. One that is a sum over parts of a file is a
-        `riskweighted.measures.parts.ByParts`.
+    compute : callable, optional
+        From a `Context` to the value, or to `Value` after `Value`. Measures that share a
+        computation name the same function, which is called once.
+    needs : {"", "fit", "pairs", "data alone"}
+        What a label must have beside datasets, so that it is computed: the fit they were drawn
+        from, or that it is known which synthetic record stands for which confidential one. "data
+        alone": it tells of datasets what a fit tells better, so it is left out where fits are
+        given.
     table : {"risk", "utility", "fit"}
         Where it stands.
     each : bool
@@ -256,9 +260,8 @@ class Measure:
         symbol, shown small beside.
     weighted : str
         What weights below 1 do to its interval, as a sentence; none where it has no interval.
-    mechanism, pairs : bool
-        Whether it is of expected risk, that of no datasets in particular; whether it must be known
-        which synthetic record stands for which.
+    mechanism : bool
+        Whether it is of expected risk, that of no datasets in particular.
     unbounded : bool
         Whether it is of log densities, without a bound, where others of its kind lie between 0 and
         1.
@@ -267,7 +270,7 @@ class Measure:
         thresholds.
     adequate : float, optional
         Of a check of a fit, the largest effect that is called adequate.
-    aim, loss : Aim or str, Loss; optional
+    aim, loss : Aim or several of them or str, Loss; optional
         How it is a target of `tune`, or why it is none; how it is a loss.
 
     Examples
@@ -288,7 +291,7 @@ class Measure:
     kind: Kind
     disclosure: Disclosure | None = None
     compute: Computation | None = field(default=None, repr=False)
-    assess: Computation | None = field(default=None, repr=False)
+    needs: Needs = ""
     table: Literal["risk", "utility", "fit"] = "risk"
     each: bool = False
     order: int = 1000
@@ -301,13 +304,28 @@ class Measure:
     symbol: str = ""
     weighted: str = ""
     mechanism: bool = False
-    pairs: bool = False
     unbounded: bool = False
     limited: bool = True
     adequate: float | None = None
     compared: bool = False
-    aim: Aim | str | None = field(default=None, repr=False)
+    aim: Aim | tuple[Aim, ...] | str | None = field(default=None, repr=False)
     loss: Loss | None = field(default=None, repr=False)
+
+    def is_met(self, context: Context) -> bool:
+        """Whether a label has what it needs."""
+        return {
+            "": True,
+            "fit": context.mechanism is not None or (context.of_data and context.subject.expected),
+            "pairs": context.paired is not None,
+            "data alone": not context.subject.expected,
+        }[self.needs]
+
+    @property
+    def aims(self) -> tuple[Aim, ...]:
+        """How it is a target of `tune`, the first by its key."""
+        if isinstance(self.aim, Aim):
+            return (self.aim,)
+        return () if self.aim is None or isinstance(self.aim, str) else self.aim
 
     @property
     def of_check(self) -> bool:

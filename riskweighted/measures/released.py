@@ -2,69 +2,40 @@
 (METHODS section 13).
 """
 
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import pandas as pd
-
-from riskweighted.common.exact import ExactSum
 from riskweighted.measures.measure import Disclosure, Measure, Value
-from riskweighted.measures.parts import Tally
 
 if TYPE_CHECKING:
     from riskweighted.intruder.world import World
 
-__all__ = [
-    "MEASURES",
-    "UNIQUES",
-    "of_patterns",
-    "of_scheme",
-    "tally_of_patterns",
-    "tally_of_scheme",
-]
+__all__ = ["MEASURES", "UNIQUES", "of_patterns"]
 
 
-def tally_of_patterns(wide: "World") -> Tally:
-    """Of the patterns of a part's records on all these columns, which lie within its known ones;
-    `wide`: the world of who knows them.
+def of_patterns(wide: "World") -> Iterator[Value]:
+    """The patterns of the records on all these columns; `wide`: the world of who knows them, and
+    who belongs together.
     """
-    return Tally(singletons=wide.patterns.singletons, records=len(wide.confidential))
+    if wide.arrangement is None:
+        yield Value(UNIQUES, wide.patterns.singletons / len(wide.confidential))
+        return
+    alone = wide.arrangement.alone(wide.patterns.codes)
+    yield Value(UNIQUES, float(alone.mean()), definition=_OF_UNITS)
 
 
-def of_patterns(total: Tally) -> Iterator[Value]:
-    """The patterns of the records on all these columns."""
-    yield Value(UNIQUES, total["singletons"] / total["records"])
-
-
-def tally_of_scheme(wide: "World", frames: Sequence[pd.DataFrame]) -> Tally:
-    """Of the risk of a part's records in L datasets."""
-    from riskweighted.risk.identification import mean_identification_risk
-
-    return Tally(risk=ExactSum.of(mean_identification_risk(wide.pair(frames))))
-
-
-def of_scheme(total: Tally) -> Iterator[Value]:
-    """Identification risk of L datasets."""
-    yield Value(_MEAN, total["risk"].mean)
-
-
-_ALL = "where the intruder knows every released unaltered column"
-_D = Disclosure
-_released = partial(Measure, source="METHODS section 13", direction="riskier")
-UNIQUES = _released(
+_OF_UNITS = (
+    "share of records whose unit has a composition that no other one has, where the intruder knows "
+    "every released unaltered column of all its members"
+)
+UNIQUES = Measure(
     "released-uniques",
     "unique on all columns",
-    f"share of records that are alone in their pattern {_ALL}",
+    "share of records that are alone in their pattern where the intruder knows every released "
+    "unaltered column",
+    source="METHODS section 13",
+    direction="riskier",
     kind="share",
-    disclosure=_D.THREE_DECIMALS,
+    disclosure=Disclosure.THREE_DECIMALS,
 )
-_MEAN = _released(
-    "released-mean-risk",
-    "mean risk on all columns",
-    f"mean over records of {{risk}}, {_ALL}",
-    kind="mean",
-    disclosure=_D.THREE_DECIMALS,
-    pairs=True,
-)
-MEASURES = (UNIQUES, _MEAN)
+MEASURES = (UNIQUES,)

@@ -79,7 +79,8 @@ class EvaluationSettings:
     replication, fay, replicate_factors
         how they were made (`riskweighted.survey_design`).
     resamples : int
-        Bootstrap resamples per dataset, at most 1,000,000.
+        Bootstrap resamples per dataset, at most 1,000,000. 0: no bootstrap; means and shares have
+        the interval of the rule by which the datasets combine, as in `assess`, and quantiles none.
     level : float
         Probability of every interval.
     threshold, increase : float
@@ -121,7 +122,7 @@ class EvaluationSettings:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "quantiles", check_sequence(self.quantiles, "quantiles"))
-        check_count(self.resamples, "resamples", most=MOST_RESAMPLES)
+        check_count(self.resamples, "resamples", most=MOST_RESAMPLES, least=0)
         shares = (("quantile", q) for q in self.quantiles)
         for name, share in (
             ("level", self.level),

@@ -25,7 +25,8 @@ def plot_sweep(
     """Draw a measure against a setting, one line per label, with Monte Carlo bands, and return the
     axes.
 
-    Lines are means over the repetitions. A single repetition has no band.
+    Lines are means over the repetitions. A single repetition has the band of its standard error,
+    where there is a column ``error``.
 
     Parameters
     ----------
@@ -94,27 +95,36 @@ def plot_sweep(
         ax.fill_between(x, band["low"], band["high"], color=style.colour, alpha=0.2, linewidth=0)
         ax.plot(x, band["mean"], label=names[label], **style.curve() | style.points(9))
     ax.locator_params(axis="x", nbins=6)
-    note = _explanation(rows.groupby([setting, "label"]).size(), quantiles)
+    errors = "error" in rows and rows["error"].notna().any()
+    note = _explanation(rows.groupby([setting, "label"]).size(), quantiles, errors)
     return dress(
         ax, title(setting), title(measure), note, grid="both", legend="beside", handlelength=4
     )
 
 
 def _band(group: pd.DataFrame, setting: str, quantiles: tuple[float, float] | None) -> pd.DataFrame:
-    """Mean and bounds of the value by setting; NaN bounds where there is one repetition."""
+    """Mean and bounds of the value by setting; of one repetition by its standard error, NaN
+    without.
+    """
     values = group.groupby(setting)["value"]
     mean = values.mean()
-    if quantiles is None:
+    alone = values.size() == 1
+    if quantiles is None or alone.all():
         spread = 2 * values.std()
+        if "error" in group:
+            spread = spread.mask(alone, 2 * group.groupby(setting)["error"].mean())
         return pd.DataFrame({"mean": mean, "low": mean - spread, "high": mean + spread})
     low, high = (values.quantile(share).where(values.size() > 1) for share in quantiles)
     return pd.DataFrame({"mean": mean, "low": low, "high": high})
 
 
-def _explanation(repetitions: pd.Series, quantiles: tuple[float, float] | None) -> str:
+def _explanation(
+    repetitions: pd.Series, quantiles: tuple[float, float] | None, errors: bool
+) -> str:
     least, most = int(np.min(repetitions)), int(np.max(repetitions))
     if most == 1:
-        return "One repetition each: no Monte Carlo band."
+        band = "bands: 2 standard errors" if errors else "no Monte Carlo band"
+        return f"One repetition each: {band}."
     count = f"{most}" if least == most else f"{least} to {most}"
     band = (
         "mean - 2 sd to mean + 2 sd"

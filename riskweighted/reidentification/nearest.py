@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from riskweighted.common.threads import in_threads
+from riskweighted.common.jit import in_threads
 from riskweighted.reidentification.kernels.costs import (
     BLOCK,
     EQUAL,

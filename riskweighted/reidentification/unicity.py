@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from riskweighted.common.errors import InputError
-from riskweighted.common.threads import in_threads
+from riskweighted.common.jit import in_threads
 from riskweighted.reidentification.kernels.small_cells import CodedFiles
 from riskweighted.reidentification.kernels.unicity import MOST_VARIABLES, search_branch
 

@@ -19,7 +19,6 @@ __all__ = [
     "codebook",
     "codebook_markdown",
     "listed_levels",
-    "missing_in_words",
     "parse_units",
     "with_descriptions",
 ]
@@ -116,10 +115,10 @@ def _type(column: pd.Series) -> str:
 
 def _missing(columns: Sequence[pd.Series]) -> int | str:
     """How many records have no value, in each of these datasets."""
-    return missing_in_words([int(column.isna().sum()) for column in columns])
+    return _missing_in_words([int(column.isna().sum()) for column in columns])
 
 
-def missing_in_words(counts: Sequence[int]) -> int | str:
+def _missing_in_words(counts: Sequence[int]) -> int | str:
     """How many records have no value in each dataset; from the least to the most where these
     differ.
     """

@@ -17,9 +17,11 @@ from riskweighted.common.datasets import Datasets
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.fingerprints import file_hash
 from riskweighted.common.found import hide_found, is_found
+from riskweighted.common.frames import with_columns
 from riskweighted.common.numbers import exactly
 from riskweighted.common.settings import to_table
 from riskweighted.common.text import for_spreadsheet
+from riskweighted.common.units import Units
 from riskweighted.data.io import DatasetWriter, write_table
 from riskweighted.data.layout import CsvLayout
 from riskweighted.data.variables import Variables
@@ -32,11 +34,12 @@ from riskweighted.release.analysis_code import (
     special_codes,
 )
 from riskweighted.release.codebook import codebook, codebook_markdown, with_descriptions
-from riskweighted.release.column_facts import ColumnFacts
 from riskweighted.release.ddi import ddi_codebook
 from riskweighted.release.leaving import told_as_stated
-from riskweighted.release.record import disclosure_record, record_schema
+from riskweighted.release.methods import methods_facts
+from riskweighted.release.record import disclosure_record, own_weights, record_schema
 from riskweighted.reports.disclosure import outside
+from riskweighted.reports.intruders import about_intruders, intruder_table
 from riskweighted.reports.verdicts import bounds_of, in_brief, verdict_records
 from riskweighted.runs.file_order import numbered_columns
 from riskweighted.runs.finished import FinishedRun
@@ -47,8 +50,8 @@ from riskweighted.runs.refusals import (
     share_of_uniques,
     unaccepted,
 )
-from riskweighted.suggest.kind import LEVELS
-from riskweighted.weights.names import is_centred
+from riskweighted.suggest.evidence import LEVELS
+from riskweighted.weights.names import is_centred, stem_of
 
 __all__ = [
     "PLAIN",
@@ -76,8 +79,6 @@ class Contents:
     """What goes into a pack; the same for every file of it. ``datasets``: by scheme, as they leave
     (`leaving_datasets`); ``accepted_fail``: why schemes that do not pass leave all the same;
     ``plain_csv``: whether csv files are plain ones whatever the data's own file is.
-    ``facts_of_parts``: what every column holds, of a run of data in parts, whose ``datasets`` are
-    those of a sample.
     """
 
     run: FinishedRun
@@ -88,7 +89,6 @@ class Contents:
     report: Callable[[FinishedRun], str] | None
     accepted_fail: str = ""
     plain_csv: bool = False
-    facts_of_parts: Mapping[str, ColumnFacts] | None = None
 
     def __post_init__(self) -> None:
         # of a pack that is checked, by its manifest
@@ -127,21 +127,19 @@ class Contents:
         """The unaltered columns that leave with new numbers, since theirs are in the order of the
         file.
         """
-        return (
-            []
-            if self.run.parts is not None
-            else numbered_columns(self.run.study, self.run.synthetic[self.schemes[0]][0])
-        )
+        return numbered_columns(self.run.study, self.run.synthetic[self.schemes[0]][0])
 
     @cached_property
     def frames(self) -> list[pd.DataFrame]:
         """The datasets of all schemes as the run holds them, with levels in an order that tells
-        nothing of the data.
+        nothing of the data, and new numbers where they leave with such.
         """
         every = [self.run.synthetic[scheme] for scheme in self.schemes]
         described = self.run.described or Variables({})
+        leaving = self.datasets[self.schemes[0]][0]
+        anew = {name: leaving[name] for name in self.numbered}
         return [
-            frame
+            with_columns(frame, {name: of.set_axis(frame.index) for name, of in anew.items()})
             for each in every
             for frame in (told_as_stated(each, described) if isinstance(each, Datasets) else each)
         ]
@@ -161,7 +159,7 @@ class Contents:
         return DatasetWriter(self.datasets[scheme], layout=self.layout, variables=self.described)
 
     def book(self) -> pd.DataFrame:
-        """The codebook; of data in parts with what all parts hold."""
+        """The codebook."""
         run, datasets = self.run, self.frames
         stated, is_number = run.study.data.kinds, run.study.scenario.is_numeric
         levels = [
@@ -170,14 +168,12 @@ class Contents:
             if stated.get(name) == LEVELS or not is_number(datasets[0][name])
         ]
         book = codebook(datasets, self.variables, self.all_units, special_codes(run), levels)
-        for name, facts in (self.facts_of_parts or {}).items():
-            row = book["variable"] == name
-            book.loc[row, "missing"] = facts.missing_in_words
-            if name not in self.variables or name in levels:
-                book.loc[row, "values"] = for_spreadsheet(facts.in_words)
         book.loc[
             book["variable"].isin([for_spreadsheet(name) for name in self.numbered]), "status"
         ] = _NEW_NUMBERS
+        if run.study.units is not None:
+            said = [_in_units(run.study.units, name) for name in datasets[0]]
+            book = with_columns(book, {"in units": said})
         # as they were rounded
         return book.assign(
             precision=[run.manifest["precision"].get(name, "") for name in book["variable"]]
@@ -203,8 +199,20 @@ class Contents:
         return "" if kappa is None else f"{kappa:.12g}"
 
 
+def _in_units(units: Units, name: object) -> str:
+    """What a column is to the units, as the codebook says it."""
+    if name == units.id:
+        return "names the unit: records of one value belong together"
+    if name == units.role:
+        return f"role; every unit has {units.first!r} once, which stands first"
+    if name == units.time:
+        return "time: orders the records of a unit"
+    return "the same for all of a unit" if name in units.unit_level else "of each record"
+
+
 def dataset_stem(scheme: str, place: int, count: int) -> str:
     """The name of a dataset in the pack, one of so many, without its ending."""
+    scheme = stem_of(scheme)
     return f"data/{scheme}/synthetic_{scheme}_{place + 1:0{len(str(count))}d}"
 
 
@@ -259,6 +267,7 @@ def write_pack(contents: Contents, folder: Path, hashes: Mapping[str, str] | Non
     stated = run.study.release
     facts |= {
         "unshuffled": stated.unshuffled,
+        "of_units": run.study.units,
         "linked": run.study.linking_column is not None,
         "hidden": stated.hidden,
     }
@@ -266,11 +275,15 @@ def write_pack(contents: Contents, folder: Path, hashes: Mapping[str, str] | Non
         "together": run.study.linking_column in [*unaltered, *contents.numbered],
         "numbered": contents.numbered,
     }
-    facts |= {"derived": stated.derived}
+    facts |= {"derived": stated.derived, "own_weights": own_weights(run, contents.schemes)}
     view, policy = outside(run.manifest["input"]["records"]), to_table(stated.disclosure)
     judged = {
         scheme: (overall(run.verdicts, scheme), in_brief(run.verdicts, scheme, view))
         for scheme in contents.schemes
+    }
+    facts |= {
+        "by_intruder": intruder_table(run, view, contents.schemes).to_dict("records"),
+        "about_intruders": about_intruders(run.study),
     }
     limits = "; ".join(f"{limit.name} {bounds_of(limit)}" for limit in run.study.thresholds.limits)
     told = ", ".join(
@@ -303,6 +316,10 @@ def write_pack(contents: Contents, folder: Path, hashes: Mapping[str, str] | Non
         folder / "README.md",
         render("README.md", **facts, codes=codes, report=contents.report is not None, label=_LABEL),
     )
+    write_file(
+        folder / "methods.md",
+        render("methods.md", **facts, **methods_facts(run, contents.schemes), version=made_by),
+    )
     _write_manifest(contents, source, folder, hashes)
 
 
@@ -327,17 +344,11 @@ class Dataset(NamedTuple):
 
 def dataset_files(contents: Contents, scheme: str) -> Iterator[Dataset]:
     """The files of the datasets of a scheme, in every format."""
-    count, parts = contents.run.study.release.L, contents.run.parts
+    count = contents.run.study.release.L
     for number in range(count):
         stem, label = dataset_stem(scheme, number, count), f"{_LABEL} {number + 1} of {count}"
         for kind in contents.formats:
-            if parts is None:
-                yield Dataset(kind, f"{stem}.{kind}", number, label)
-            else:
-                yield from (
-                    Dataset(kind, f"{stem}/part-{part + 1:06d}.{kind}", number, label)
-                    for part in range(parts)
-                )
+            yield Dataset(kind, f"{stem}.{kind}", number, label)
 
 
 def _write_datasets(
@@ -355,7 +366,7 @@ def _write_datasets(
             writer.write(file.number, folder / file.name, label=file.label)
     runnable = _runnable_columns(contents.datasets[scheme][0])
     write_file(
-        folder / "data" / scheme / "README.txt",
+        folder / "data" / stem_of(scheme) / "README.txt",
         render("data_README.txt", **contents.facts(), scheme=scheme, run_as=runnable),
     )
     return files
@@ -392,8 +403,7 @@ def _write_combining(
 ) -> bool:
     """The page on combining, and its code in files of their own; whether there is any."""
     facts = contents.facts()
-    # no script that reads folders is written
-    analysis = find_analysis(contents.run, scheme) if contents.run.parts is None else None
+    analysis = find_analysis(contents.run, scheme)
     if analysis is None:
         write_file(
             folder / "how_to_combine.md", render("how_to_combine.md", **facts, analysis=None)

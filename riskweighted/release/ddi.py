@@ -171,4 +171,5 @@ def _describe_variable(
         if level in labels:
             _text(category, "labl", labels[level])
     SubElement(variable, "varFormat", type="numeric" if numeric else "character")
-    _text(variable, "notes", f"{row['type']}, {row['status']}: {row['values']}")
+    of_units = f"; {row['in units']}" if "in units" in row else ""
+    _text(variable, "notes", f"{row['type']}, {row['status']}: {row['values']}{of_units}")

@@ -5,6 +5,7 @@ have been put into one. Of what the run makes is refused
 
 - a text in which `riskweighted.release.leak_text` finds confidential numbers;
 - unaltered columns that are not the data's own;
+- units that are not whole, or that have the ids of the data;
 - rows, or an unaltered column, in an order that tells a synthesized variable
   (`riskweighted.disclosure.row_order`);
 - datasets that a stranger's model drew and does not draw again, number for number, where the true
@@ -36,7 +37,7 @@ from riskweighted.release.leak_text import TextSecrets, make_text_secrets, probl
 from riskweighted.release.leaving import leaving_datasets, rows_of
 from riskweighted.release.sensitive import Sensitive, find_sensitive
 from riskweighted.runs.file_order import units_together
-from riskweighted.runs.finished import FinishedRun, SampledRun
+from riskweighted.runs.finished import FinishedRun
 
 __all__ = [
     "Secrets",
@@ -46,7 +47,6 @@ __all__ = [
     "check_texts",
     "gather_secrets",
     "most_by_chance",
-    "sample_secrets",
 ]
 
 _MANIFEST, _REPORT = "manifest.json", "report.html"
@@ -120,17 +120,6 @@ def check_texts(folder: Path, datasets: Container[str], secrets: TextSecrets) ->
             raise refusal(name, "; ".join(problems))
 
 
-def sample_secrets(run: SampledRun) -> TextSecrets:
-    """What no text of the pack of a run of data in parts may hold, of the records of its sample."""
-    sensitive = {
-        name: run.confidential[name]
-        for name in run.study.variables
-        if pd.api.types.is_numeric_dtype(run.confidential[name].dtype)
-    }
-    amounts = {name: column.dropna().to_numpy(dtype=float) for name, column in sensitive.items()}
-    return make_text_secrets(amounts, _varying(run), *_told(run))
-
-
 def _varying(run: FinishedRun) -> dict[str, np.ndarray]:
     """Weights and risks that differ between records, (n,) by name."""
     tables = {f"weights {name}": column for name, column in run.weights.items()}
@@ -164,6 +153,7 @@ def check_datasets(contents: Contents, secrets: Secrets) -> pd.DataFrame:
     rows = []
     _check_order(secrets)
     for scheme in contents.schemes:
+        _check_units(scheme, secrets)
         files = list(dataset_files(contents, scheme))
         datasets = contents.run.synthetic[scheme]
         for number, table in enumerate(
@@ -192,6 +182,30 @@ def _check_order(secrets: Secrets) -> None:
                 f"rows in an order that is that of {variable!r}, by chance once in "
                 f"{1 / UNLIKELY:,.0f} runs: run again",
             )
+
+
+def _check_units(scheme: str, secrets: Secrets) -> None:
+    """That units leave whole, with numbers that are not theirs, and that what is of the unit is the
+    same for its members in every dataset.
+    """
+    study, units = secrets.run.study, secrets.run.study.units
+    if units is None:
+        return
+    datasets, what = secrets.leaving[scheme], f"the units of {units.id!r} of {scheme}"
+    held = secrets.confidential[units.id].to_numpy()[rows_of(secrets.run, secrets.confidential)]
+    anew = datasets[0][units.id]
+    unit, now = pd.factorize(held)[0], pd.factorize(anew)[0]
+    if not np.array_equal(unit, now):
+        raise refusal(what, "units that are not those of the data")
+    firsts = np.unique(now, return_index=True)[1]
+    survived = int((anew.astype(str).to_numpy() == held.astype(str))[firsts].sum())
+    if survived > most_by_chance(np.ones(2), len(firsts)):
+        raise refusal(what, f"{survived} of {len(firsts)} ids that are those of the data")
+    for name in [name for name in study.variables if name in units.unit_level]:
+        for table in datasets:
+            codes = pd.factorize(table[name], use_na_sentinel=False)[0]
+            if (codes != codes[firsts][now]).any():
+                raise refusal(what, f"{name!r}, which is of the unit, differing within units")
 
 
 def _check_unaltered(table: pd.DataFrame, name: str, secrets: Secrets) -> None:

@@ -19,6 +19,7 @@ from riskweighted.runs.file_order import (
     numbered_anew,
     numbered_columns,
     states_order,
+    units_numbered,
     units_together,
 )
 from riskweighted.runs.finished import FinishedRun
@@ -55,21 +56,39 @@ def leaving_datasets(
     return Datasets(
         with_columns(
             base,
-            {name: numbered_anew(base[name]) for name in numbered_columns(study, datasets.base)},
+            {
+                name: (units_numbered if study.units and name == study.units.id else numbered_anew)(
+                    base[name]
+                )
+                for name in numbered_columns(study, datasets.base)
+            },
         ),
         altered,
     )
 
 
 def rows_of(run: FinishedRun, confidential: pd.DataFrame) -> np.ndarray:
-    """Which record stands in each row of every dataset as it leaves, (n,). Confidential."""
-    units = units_together(run.study, confidential)
+    """Which record stands in each row of every dataset as it leaves, (n,); of a study with units
+    their members by time, or role by role. Confidential.
+    """
+    units, rng = (
+        units_together(run.study, confidential),
+        np.random.default_rng(run.streams.order_seed("rows", 0)),
+    )
+    if run.study.units is not None and units is not None:
+        of = run.study.units.arranged(confidential)
+        rows = leaving_rows(len(confidential), rng, units)
+        within = of.role if of.times is None else of.times
+        places = np.argsort(rows)
+        firsts = np.full(len(of.sizes), len(rows))
+        np.minimum.at(firsts, units, places)
+        return np.lexsort((places, within, firsts[units]))
     keep = units is not None and states_order(
         units, confidential[run.study.unaltered(confidential)]
     )
     return leaving_rows(
         len(confidential),
-        np.random.default_rng(run.streams.order_seed("rows", 0)),
+        rng,
         units,
         keep=keep,
     )

@@ -46,21 +46,17 @@ def holes_of_older(
     """A line for each thing that an older pack gives away, and last one on what cannot be told; no
     line holds a value.
 
-    ``confidential`` (n, columns): the data of the run; of data in parts those of its sample, whose
-    rows nothing is asked of.
+    ``confidential`` (n, columns): the data of the run.
     """
     lines = list(_of_pages(folder, manifest))
-    if run.parts is None:
-        lines += _of_rows(folder, manifest, run, confidential)
-        numbered = numbered_columns(run.study, confidential)
-        lines += (
-            [f"{listing(numbered)} leaves with its numbers, which are in the order of the file"]
-            if numbered
-            else []
-        )
-        lines += order_told(run.study, confidential)
-    else:
-        lines.append("not looked at: the order of rows, which was random in every part before, too")
+    lines += _of_rows(folder, manifest, run, confidential)
+    numbered = numbered_columns(run.study, confidential)
+    lines += (
+        [f"{listing(numbered)} leaves with its numbers, which are in the order of the file"]
+        if numbered
+        else []
+    )
+    lines += order_told(run.study, confidential)
     return [*lines, _NOT_TOLD]
 
 

@@ -21,27 +21,22 @@ from threadpoolctl import threadpool_limits
 from riskweighted.common.atomic import settle, unsettled_files
 from riskweighted.common.checks import check_path
 from riskweighted.common.errors import InputError, RiskWeightedWarning, listing
-from riskweighted.common.fingerprints import file_hash
-from riskweighted.common.folders import WorkingFolder, opened, scratch
+from riskweighted.common.folders import opened, scratch
 from riskweighted.common.native import as_pandas
 from riskweighted.common.progress import Reporter, default_reporter
 from riskweighted.data.foreign import refuse_names
 from riskweighted.data.formats import WRITABLE
 from riskweighted.data.io import require_reader
-from riskweighted.data.layout import CsvLayout
-from riskweighted.release.contents import PLAIN, Contents, failing_schemes, write_pack
+from riskweighted.release.contents import Contents, failing_schemes, write_pack
 from riskweighted.release.leak_check import (
     check_pack,
-    check_texts,
     gather_secrets,
     read_manifest,
-    refusal,
-    sample_secrets,
 )
 from riskweighted.release.older import holes_of_older, is_older
 from riskweighted.runs.again import refuse_what_is_not_made
 from riskweighted.runs.derivation import refuse_order
-from riskweighted.runs.finished import FinishedRun, SampledRun, find_confidential, load_run
+from riskweighted.runs.finished import FinishedRun, find_confidential, load_run
 from riskweighted.runs.refusals import Accepted, refusal as refused_of_run
 
 __all__ = ["FORMATS", "OLDER", "ReleasePack", "check_release", "older_pack", "release_run"]
@@ -155,29 +150,13 @@ def release_run(
             refuse_names(finished.synthetic[chosen[0]][0], ending)
         accepted = Accepted(accept_uniques, demonstration, accept_fail)
         told = reporter or default_reporter()
-        if isinstance(finished, SampledRun):
-            data = finished.confidential
-        else:
-            data = (
-                confidential
-                if isinstance(confidential, pd.DataFrame)
-                else find_confidential(finished, confidential)
-            )
+        data = (
+            confidential
+            if isinstance(confidential, pd.DataFrame)
+            else find_confidential(finished, confidential)
+        )
         if why := refused_of_run(finished, data, chosen, accepted):
             raise InputError(why)
-        if isinstance(finished, SampledRun):
-            return _in_parts(
-                finished,
-                working,
-                chosen,
-                kinds,
-                confidential,
-                dict(units or {}),
-                page,
-                accept_fail,
-                plain_csv,
-                told,
-            )
         refuse_what_is_not_made(finished, data, told)
         with told.step("making and checking the pack"):
             secrets = gather_secrets(finished, data, chosen, page)
@@ -198,38 +177,6 @@ def release_run(
             return ReleasePack(
                 working.out, check_pack(working.result, secrets), failing_schemes(finished, chosen)
             )
-
-
-def _in_parts(
-    run: SampledRun,
-    working: WorkingFolder,
-    schemes: tuple[str, ...],
-    kinds: tuple[str, ...],
-    data: object,
-    units: Mapping[str, str],
-    page: Callable[[FinishedRun], str] | None,
-    accept_fail: str,
-    plain_csv: bool,
-    reporter: Reporter,
-) -> ReleasePack:
-    """The pack of a run of data in parts: its datasets part by part, everything else once."""
-    from riskweighted.release.by_parts import release_parts  # loads what works by parts
-
-    if data is not None and not isinstance(data, str | Path):
-        raise InputError(
-            "confidential must be the name of the parts, such as 'parts/*.parquet': the run is "
-            "of data in parts"
-        )
-    layout = CsvLayout() if plain_csv else run.study.data.layout
-    made = release_parts(run, working, schemes, kinds, layout, data, reporter)
-    datasets = {scheme: run.synthetic[scheme] for scheme in schemes}
-    contents = Contents(
-        run, datasets, schemes, kinds, units, page, accept_fail, plain_csv, made.facts
-    )
-    write_pack(contents, working.result, made.hashes)
-    check_texts(working.result, made.hashes, sample_secrets(run))
-    settle(working.result)
-    return ReleasePack(working.out, made.check, failing_schemes(run, schemes))
 
 
 def check_release(
@@ -284,24 +231,19 @@ def check_release(
         )
     place = _scratch_of(finished)
     # sums over threads would not repeat to the byte
-    with threadpool_limits(1), scratch(place, "a check of a pack") as working:
-        if isinstance(finished, SampledRun):
-            table = _checked_in_parts(folder, working, finished, confidential, report, told)
-        else:
-            data = (
-                confidential
-                if isinstance(confidential, pd.DataFrame)
-                else find_confidential(finished, confidential)
+    with threadpool_limits(1), scratch(place, "a check of a pack"):
+        data = (
+            confidential
+            if isinstance(confidential, pd.DataFrame)
+            else find_confidential(finished, confidential)
+        )
+        refuse_order(finished.study, data)
+        refuse_what_is_not_made(finished, data, told)
+        with told.step("checking the pack"):
+            table = check_pack(
+                folder,
+                gather_secrets(finished, data, finished.schemes, report or _rendered_from(data)),
             )
-            refuse_order(finished.study, data)
-            refuse_what_is_not_made(finished, data, told)
-            with told.step("checking the pack"):
-                table = check_pack(
-                    folder,
-                    gather_secrets(
-                        finished, data, finished.schemes, report or _rendered_from(data)
-                    ),
-                )
     _warn_of_unsettled(folder)
     return table
 
@@ -336,8 +278,6 @@ def older_pack(
 
 
 def _of_older(folder: Path, manifest: Mapping[str, Any], run: FinishedRun, data: Any) -> list[str]:
-    if isinstance(run, SampledRun):
-        return holes_of_older(folder, manifest, run, run.confidential)
     return holes_of_older(
         folder,
         manifest,
@@ -356,48 +296,6 @@ def _warn_of_unsettled(folder: Path) -> None:
             RiskWeightedWarning,
             stacklevel=3,
         )
-
-
-def _checked_in_parts(
-    folder: Path,
-    working: WorkingFolder,
-    run: SampledRun,
-    data: object,
-    report: Callable[[FinishedRun], str] | None,
-    reporter: Reporter,
-) -> pd.DataFrame:
-    """How near the datasets of a pack in parts are to the data, once every file is seen to be what
-    the run makes again, byte for byte.
-    """
-    manifest = read_manifest(folder)
-    schemes = tuple(manifest["schemes"])
-    formats = tuple(manifest["formats"])
-    units = dict(manifest["units"])
-    there = {
-        path.relative_to(folder).as_posix(): path
-        for path in folder.rglob("*")
-        if path.is_symlink() or not path.is_dir()
-    }
-    has_page = "report.html" in there
-    accepted = str(manifest.get("accepted_fail", ""))
-    plain = manifest.get("csv") == PLAIN
-    page = (report or _rendered_from(run.confidential)) if has_page else None
-    made = _in_parts(run, working, schemes, formats, data, units, page, accepted, plain, reporter)
-    again = {
-        path.relative_to(working.result).as_posix(): path
-        for path in working.result.rglob("*")
-        if path.is_file()
-    }
-    for name in sorted({*there, *again}, key=lambda name: (name == "manifest.json", name)):
-        if name not in again:
-            raise refusal(name, "nothing that the run makes")
-        if (
-            name not in there
-            or there[name].is_symlink()
-            or file_hash(there[name]) != file_hash(again[name])
-        ):
-            raise refusal(name, "not what the run makes")
-    return made.check
 
 
 def _rendered_from(confidential: pd.DataFrame) -> Callable[[FinishedRun], str]:

@@ -19,8 +19,10 @@ from riskweighted.evaluation.tables import statistics_of
 from riskweighted.reports.disclosure import View, outside, releasable
 from riskweighted.reports.verdicts import verdict_records
 from riskweighted.runs.finished import FinishedRun
+from riskweighted.runs.folder import OWN_WEIGHTS
+from riskweighted.weights.given import source_of
 
-__all__ = ["MINIMUM_COUNT", "SCHEMA", "disclosure_record", "record_schema"]
+__all__ = ["MINIMUM_COUNT", "SCHEMA", "disclosure_record", "own_weights", "record_schema"]
 
 MINIMUM_COUNT = 10  # of records in anything that is shown, as in the releasable report
 SCHEMA = "riskweighted-disclosure-record/1"
@@ -61,6 +63,8 @@ def disclosure_record(run: FinishedRun, schemes: Sequence[str], source: str) -> 
     named = _of_few_amounts(run, schemes)
     few = {name: tables[name]["variable"].isin(named) for name in ("risk", "utility")}
     scenario = run.manifest["settings"]["scenario"]
+    scenario = {**scenario, "known": list(run.study.scenario.known)}
+    intruders = hide_found(run.manifest["settings"].get("intruders", []))
     return {
         "schema": SCHEMA,
         "released": {
@@ -71,8 +75,10 @@ def disclosure_record(run: FinishedRun, schemes: Sequence[str], source: str) -> 
             "unaltered": [str(name) for name in released if name not in run.study.variables],
         },
         "scenario": {name: hide_found(scenario[name]) for name in _SCENARIO if name in scenario},
+        **({"intruders": intruders} if intruders else {}),
         "minimum_count": MINIMUM_COUNT,
         "earlier_runs": run.study.release.disclosure.earlier,
+        **({"own_weights": own} if (own := own_weights(run, schemes)) else {}),
         "fits": {scheme: _fit(tables["summary"], scheme) for scheme in schemes},
         "verdicts": verdict_records(run.verdicts, schemes, view),
         "measures": [
@@ -82,6 +88,24 @@ def disclosure_record(run: FinishedRun, schemes: Sequence[str], source: str) -> 
         "versions": dict(run.manifest["versions"]),
         "run_manifest_sha256": source,
     }
+
+
+def own_weights(run: FinishedRun, schemes: Sequence[str]) -> list[dict[str, str]]:
+    """Of schemes whose weights are the agency's own: where they come from, who made them, what they
+    depend on as stated, and SHA-256 of their file, where it is not the data's.
+    """
+    stated, digest = run.study.weights, run.manifest["files"].get(OWN_WEIGHTS)
+    return [
+        {
+            "scheme": scheme,
+            "source": source,
+            "made_by": stated.made_by or "not stated",
+            "depends": stated.depends or "not stated",
+            **({"sha256": digest} if digest is not None and source.startswith("column") else {}),
+        }
+        for scheme in schemes
+        if (source := source_of(scheme)) is not None
+    ]
 
 
 def _of_few_amounts(run: FinishedRun, schemes: Sequence[str]) -> list[str]:

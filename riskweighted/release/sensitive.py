@@ -2,6 +2,7 @@
 posterior are the confidential value.
 """
 
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -10,24 +11,20 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.datasets import Datasets
-from riskweighted.common.errors import InputError
+from riskweighted.common.errors import InputError, RiskWeightedWarning
+from riskweighted.common.progress import Quiet
 from riskweighted.contract.categories import categories_of, codes_in
 from riskweighted.contract.synthesizer import is_strange
 from riskweighted.data.io import DatasetWriter
 from riskweighted.design.precision import find_precision
 from riskweighted.intruder.statuses import find_statuses
-from riskweighted.intruder.world import make_world
 from riskweighted.release.leaving import as_the_data_have_it
-from riskweighted.runs.again import not_made
+from riskweighted.runs.again import not_made, work_of
 from riskweighted.runs.finished import FinishedRun
+from riskweighted.runs.work import Work
 from riskweighted.sequence.blinded import drawn_blindly, not_leaving
-from riskweighted.sequence.blocks import Link, PreparedSequence
-from riskweighted.sequence.fit import Fit
-from riskweighted.sequence.prepare import prepare_sequence
-from riskweighted.sequence.saved import read_fit
-from riskweighted.weights.match import world_weighting
-from riskweighted.weights.names import is_centred
-from riskweighted.weights.schemes import scheme_source
+from riskweighted.sequence.blocks import Link
+from riskweighted.weights.names import stem_of
 
 __all__ = ["Sensitive", "find_sensitive"]
 
@@ -62,8 +59,7 @@ class Sensitive:
                 column.isna().any() and not self.gaps
             ):
                 raise InputError(f"values of {self.name!r} that are missing or no numbers")
-            statuses = find_statuses(column, self.codes)
-            return np.where(statuses.is_amount, statuses.values, np.nan)
+            return find_statuses(column, self.codes).numbers
         codes = self._level_codes(column)
         if (codes < 0).any() or (not self.gaps and (codes == len(self.levels)).any()):
             raise InputError(f"values of {self.name!r} that are missing or no levels of it")
@@ -91,11 +87,12 @@ class Sensitive:
         """The confidential numbers (n,)."""
         return self.numbers(self.confidential)
 
-    def equal(self, drawn: np.ndarray) -> int:
-        """How many of the numbers (n,) of a dataset are the confidential ones, but for rounding to
-        6 digits.
+    def equal(self, drawn: np.ndarray, rows: np.ndarray | None = None) -> int:
+        """How many of the numbers (n,) of a dataset, or of some of its rows, are the confidential
+        ones, but for rounding to 6 digits.
         """
-        return int((np.abs(drawn - self.truth) <= 1e-6 * np.abs(self.truth)).sum())
+        truth = self.truth if rows is None else self.truth[rows]
+        return int((np.abs(drawn - truth) <= 1e-6 * np.abs(truth)).sum())
 
     def texts(self) -> dict[str, np.ndarray]:
         """What no text may list, in the order of the records: amounts or codes of levels, and
@@ -117,10 +114,9 @@ def find_sensitive(
     Refuses data that is not that of the run, and datasets that a stranger's model drew and does not
     draw again where the truth is not.
     """
-    prepared = prepare_sequence(
-        run.study.make_synthesizer(), confidential, run.study.weights.survey
-    )
-    variables = tuple(_of_link(run, prepared, link) for link in prepared.links)
+    work = work_of(run, confidential, Quiet())
+    prepared = work.prepared()
+    variables = tuple(_of_link(run, confidential, link) for link in prepared.links)
     strange = any(
         map(
             is_strange, [prepared.declared, *(block.model.synthesizer for block in prepared.blocks)]
@@ -131,56 +127,52 @@ def find_sensitive(
         for variable in variables
         if variable.levels is None and variable.precision is not None
     }
-    equal = {}
+    equal, schemes = {}, tuple(schemes)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RiskWeightedWarning)  # the run has said it of its weights
+        for scheme in schemes:
+            work.fit(scheme)
     for scheme in schemes:
-        fit, seed = _load(run, prepared, scheme), run.streams.seed_for("leak check", scheme)
+        seed = run.streams.seed_for("leak check", scheme)
+        counts = np.zeros((len(variables), _FRESH))
         if strange:
-            _refuse_other_draws(fit, run, scheme, confidential)
-        finely = replace(fit.settings, precision=precisions or None)
-        frames = [*not_leaving(fit).with_drawing(finely).synthetic(_FRESH, random_seed=seed)]
-        equal[scheme] = tuple(
-            np.array([variable.equal(variable.numbers(frame[variable.name])) for frame in frames])
-            for variable in variables
-        )
+            _refuse_other_draws(work, run, scheme)
+        for number, rows, fit in work.each_bucket(scheme):
+            finely = replace(fit.settings, precision=precisions or None)
+            drawn = not_leaving(fit).with_drawing(finely)
+            for place, frame in enumerate(drawn.synthetic(_FRESH, random_seed=seed, part=number)):
+                counts[:, place] += [
+                    variable.equal(variable.numbers(frame[variable.name]), rows)
+                    for variable in variables
+                ]
+        equal[scheme] = tuple(counts.astype(np.int64))
     return variables, equal
 
 
-def _refuse_other_draws(
-    fit: Fit, run: FinishedRun, scheme: str, confidential: pd.DataFrame
-) -> None:
+def _refuse_other_draws(work: Work, run: FinishedRun, scheme: str) -> None:
     """Refuse datasets of a run that are not, byte for byte, what its fit draws with the seed of the
     run where the truth is not.
     """
-    seed = run.streams.seed_for("synthesize", scheme)
-    drawn = drawn_blindly(fit, run.study.release.L, seed)
+    confidential, names = work.confidential, list(run.study.variables)
+    seed, order, parts = run.streams.seed_for("synthesize", scheme), list[np.ndarray](), []
+    for number, rows, fit in work.each_bucket(scheme):
+        order.append(rows)
+        parts.append(
+            [each[names] for each in drawn_blindly(fit, run.study.release.L, seed, number)]
+        )
+    place = np.argsort(np.concatenate(order))
+    drawn = [pd.concat(of_dataset).iloc[place] for of_dataset in zip(*parts, strict=True)]
     datasets = as_the_data_have_it(
         run.synthetic[scheme], confidential, run.study.unaltered(confidential), None
     )
     writer = DatasetWriter(Datasets.of(datasets[0], drawn, run.study.variables))
-    for number, path in enumerate(sorted((run.folder / "synthetic" / scheme).iterdir())):
+    for number, path in enumerate(sorted((run.folder / "synthetic" / stem_of(scheme)).iterdir())):
         if not writer.is_in(path, number):
             raise not_made(path.relative_to(run.folder).as_posix())
 
 
-def _load(run: FinishedRun, prepared: PreparedSequence, scheme: str) -> Fit:
-    """The fit of a scheme; of a centred one with the functions that its weights come from, made
-    anew.
-    """
-    study, alpha = run.study, run.alpha(scheme).set_axis(prepared.confidential.index)
-    if is_centred(scheme):
-        source = scheme_source(scheme)
-        table = pd.DataFrame(dict.fromkeys(study.variables, alpha)) if alpha.ndim == 1 else alpha
-        world = make_world(prepared.confidential, study.weighting_scenario())
-        made_of = None if source is None else _load(run, prepared, source)
-        alpha = world_weighting(world, scheme, made_of, alphas=table, **study.weights.making)
-    fit = read_fit(
-        run.posterior_path(scheme), prepared, alpha, None, study.guarantee, study.release.L
-    )
-    return fit.with_drawing(study.release.drawing)
-
-
-def _of_link(run: FinishedRun, prepared: PreparedSequence, link: Link) -> Sensitive:
-    column = prepared.confidential[link.variable]
+def _of_link(run: FinishedRun, confidential: pd.DataFrame, link: Link) -> Sensitive:
+    column = confidential[link.variable]
     block = None if link.values is None else link.values.model
     categories = None if block is None else categories_of(block.synthesizer, block.prepared)
     otherwise = () if link.structure is None else (link.structure.value(column),)

@@ -17,6 +17,7 @@ from riskweighted.measures import expected
 from riskweighted.reports.blocks import Column, DataTable, Group, Section, Term, make_table
 from riskweighted.reports.disclosure import withheld_note
 from riskweighted.reports.glossary import ball_rule, codes_in_words
+from riskweighted.reports.intruders import about_intruders
 from riskweighted.reports.source import Source
 from riskweighted.reports.summary import summary_table
 from riskweighted.reports.wording import main_columns, main_table, symbol_of
@@ -29,8 +30,8 @@ def about_section(source: Source) -> Section:
     """Settings, scenario, versions and hashes, and what was left out."""
     run, view = source.run, source.view
     study, scenario = run.study, run.study.evaluating_scenario()
-    known = ", ".join(scenario.known) or "nothing"
-    unaltered = ", ".join(dict.fromkeys([*scenario.known, *study.release.columns])) or "no variable"
+    known, released = ", ".join(scenario.known) or "nothing", study.scenario.known
+    unaltered = ", ".join(dict.fromkeys([*released, *study.release.columns])) or "no variable"
     those = (
         ""
         if study.data.where is None
@@ -44,6 +45,7 @@ def about_section(source: Source) -> Section:
         f"The intruder is taken to know {known} of a record, and to look for its "
         f"{', '.join(scenario.synthetic)}. "
         f"{ball_rule(scenario, view.internal)}",
+        *filter(None, [about_intruders(study)]),
         "A scheme's weights say how much of each record the model is told; 1 is all.",
         *_gained(source),
     ]
@@ -52,12 +54,11 @@ def about_section(source: Source) -> Section:
             "The run is reproducible: its seed alone makes the noise of its datasets, so they "
             "are for study and not for release."
         )
-    if run.parts is not None:
+    if (fitted := run.manifest["input"].get("fitted")) is not None:
         paragraphs.append(
-            f"The data lie in parts. Measures are of all records; the figures show {run.shown:,} "
-            "of them at random, on which the "
-            "fits were checked; disclosure is measured on whole released patterns taken at "
-            "random (METHODS section 17)."
+            f"The models are fitted to {fitted:,} of the {run.total:,} records, the same share of "
+            "every known pattern at random, and draw for all; measures are of all records, "
+            "disclosure of whole released patterns taken at random (METHODS section 17)."
         )
     paragraphs += [*_survey(source), *_chosen(source), *proved(source.run.study)]
     if not view.internal:

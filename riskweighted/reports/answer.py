@@ -10,16 +10,26 @@ from riskweighted.common.text import plain
 from riskweighted.evaluation.judgement import MISFITS, judged_rows
 from riskweighted.evaluation.summary import CONVERGED, LARGEST_R_HAT, SummaryColumn
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label, distinct
-from riskweighted.evaluation.verdicts import FAIL, NOT_JUDGED, PASS, REFUSE, WARN, Verdict, overall
+from riskweighted.evaluation.verdicts import (
+    FAIL,
+    NOT_JUDGED,
+    PASS,
+    REFUSE,
+    WARN,
+    Verdict,
+    by_intruder,
+    overall,
+)
 from riskweighted.measures import beyond, expected, fits
 from riskweighted.measures.distributions import TOTAL_VARIATION, U_M
 from riskweighted.measures.estimates import MEAN
 from riskweighted.measures.measure import Measure
 from riskweighted.measures.regressions import COEFFICIENT, OVERLAP
 from riskweighted.measures.tables import TWO_WAY_MEAN
-from riskweighted.reports.blocks import Answer, Cell, Figures, Judged
+from riskweighted.reports.blocks import Answer, Cell, DataTable, Figures, Judged, make_table
 from riskweighted.reports.brief import reason_and_next, refused
 from riskweighted.reports.disclosure import WITHHELD
+from riskweighted.reports.intruders import about_intruders, intruder_table
 from riskweighted.reports.source import Source
 from riskweighted.reports.verdicts import (
     bounds_of,
@@ -67,7 +77,17 @@ def find_answer(source: Source) -> Answer:
         tuple(_figures(source, column, labels) for column in columns),
         (("Can the fits be trusted?", plain(_trust(source))),),
         plain(f"{_thresholds(source, columns)} {_marks(source)}"),
+        by_intruder=_by_intruder(source),
     )
+
+
+def _by_intruder(source: Source) -> DataTable | None:
+    """Verdicts and risks by each of several intruders."""
+    table = intruder_table(source.run, source.view, source.run.schemes, source.verdicts)
+    if table.empty:
+        return None
+    note = about_intruders(source.run.study)
+    return make_table("by-intruder", "By intruder", table, note=note)
 
 
 def _what(source: Source) -> str:
@@ -76,12 +96,13 @@ def _what(source: Source) -> str:
     names = ", ".join(source.variables)
     known = ", ".join(scenario.known) or "nothing"
     verb = "was" if len(source.variables) == 1 else "were"
+    who = f"{study.intruder}, by whom figures are," if study.intruders else "The intruder"
     return (
         f"{names} of {source.view.records:,} records {verb} replaced by draws from a model "
         f"({study.synthesizer.name}), "
         f"{study.release.L} synthetic datasets a scheme; a scheme's weights say how much of each "
         "record the model is told. "
-        f"The intruder knows {known} of a record and looks for its {names}{_nearness(source)}."
+        f"{who} knows {known} of a record and looks for its {names}{_nearness(source)}."
     )
 
 
@@ -221,7 +242,8 @@ def _verdicts_on(source: Source, column: SummaryColumn, label: str | None = None
         if column.overlap
         else statistic[:4]
     )
-    of_column = [verdict for verdict in source.verdicts if verdict.statistic[:4] == which]
+    verdicts = by_intruder(source.verdicts, source.run.study.intruder or "")
+    of_column = [verdict for verdict in verdicts if verdict.statistic[:4] == which]
     return [
         verdict
         for verdict in of_column

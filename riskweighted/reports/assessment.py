@@ -49,7 +49,6 @@ _DISCLOSURE: Mapping[Measure, str] = {  # and its column in the table of disclos
     beyond.WITH: "with",
     beyond.OUT: "out",
     beyond.NONE: "none",
-    beyond.CONSTANT: "constant",
     beyond.PERSONS: "persons",
 }
 _HEADINGS = {
@@ -206,11 +205,7 @@ def _term(glossary: Glossary, table: pd.DataFrame, statistic: Statistic) -> Term
     """By the definition and the rules that the table has."""
     rows = rows_of(table, statistic)
     definition = str(rows["definition"].iloc[0])
-    return (
-        glossary.of_utility(statistic, definition, rows["rule"].dropna())
-        if statistic.of_utility
-        else glossary.of_risk(statistic, definition)
-    )
+    return glossary.of(statistic, definition, rows["rule"].dropna())
 
 
 def _disclosure(given: Assessed) -> Section:

@@ -177,7 +177,8 @@ class Answer:
     it.
 
     ``what``: what is judged, a "Scheme" or a "Tool"; ``told``: paragraphs; ``labels``: of the cells
-    of ``figures``; ``trust``: titles, each with what is said under it.
+    of ``figures``; ``trust``: titles, each with what is said under it; ``by_intruder``: verdicts
+    and risks by each of several intruders.
     """
 
     what: str
@@ -190,6 +191,8 @@ class Answer:
     figures: tuple[Figures, ...]
     trust: tuple[tuple[str, str], ...] = ()
     note: str = ""
+    question: str = "May this be released?"
+    by_intruder: DataTable | None = None
 
 
 def make_table(

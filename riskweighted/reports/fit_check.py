@@ -10,7 +10,7 @@ from riskweighted.common.text import plain
 from riskweighted.evaluation.fit_check import FITS, MISFITS, MODEL, fit_verdict
 from riskweighted.evaluation.judgement import COST, JUDGED, told_statuses
 from riskweighted.evaluation.tables import Statistic
-from riskweighted.measures.checks import LEVEL, LEVEL_OF_GROUP, MEAN, QUANTILE, SPIKE
+from riskweighted.measures.checks import QUANTILE, names_values
 from riskweighted.measures.measure import Disclosure
 from riskweighted.reports.blocks import Column, DataTable, Figure, Group, Section
 from riskweighted.reports.source import Source
@@ -20,8 +20,6 @@ from riskweighted.reports.wording import capital, in_words, not_mended, symbol_o
 __all__ = ["fit_check_section"]
 
 _ONLY_COMPARED = "not shown"
-# by a value, a level or a group, which few may hold
-_NAMED_BY_DATA = (SPIKE, LEVEL, LEVEL_OF_GROUP, MEAN)
 
 
 def fit_check_section(source: Source) -> Section:
@@ -163,7 +161,7 @@ def _names_few(source: Source, statistic: Statistic, group: pd.DataFrame) -> boo
     counted.
     """
     return (
-        statistic.measure in _NAMED_BY_DATA
+        names_values(statistic.key, statistic.term)
         and int(group.iloc[0]["records"]) < source.view.minimum_count
     )
 

@@ -25,6 +25,7 @@ from riskweighted.reports.wording import (
     capital,
     define,
     define_confidential,
+    half_width,
     in_words,
     rules,
     symbol_of,
@@ -33,7 +34,15 @@ from riskweighted.runs.finished import FinishedRun
 from riskweighted.sampling.convergence import ESS_LIMIT, R_HAT_LIMIT
 from riskweighted.sampling.loo import K_LIMIT
 
-__all__ = ["RISKIER", "Glossary", "RunGlossary", "ball_rule", "codes_in_words"]
+__all__ = [
+    "FIXED",
+    "RISKIER",
+    "Glossary",
+    "RunGlossary",
+    "ball_rule",
+    "codes_in_words",
+    "direction_of",
+]
 
 RISKIER = "Higher is riskier."
 _HU = (
@@ -46,10 +55,9 @@ _MONTE_CARLO = (
     "None: computed from all records; what stands behind the sign ± is the Monte Carlo standard "
     "error over posterior draws."
 )
-_CLOSER = (
-    "Closer to the confidential estimate is more useful; neither high nor low is better by itself."
-)
-_DIRECTION = {
+_NEITHER = "Neither high nor low is better by itself."
+_CLOSER = f"Closer to the confidential estimate is more useful; {_NEITHER.lower()}"
+DIRECTION = {
     "riskier": RISKIER,
     "safer": "Higher is safer.",
     "worse": "Lower is better.",
@@ -57,7 +65,7 @@ _DIRECTION = {
     "more useful": "Higher is more useful.",
     "neither": _CLOSER,
 }
-_FIXED = {  # by key: title, definition, boundary, direction
+FIXED = {  # by key: title, definition, boundary, direction
     "bin-records": (
         "Records in a bin",
         "Records whose value lies in the bin.",
@@ -145,12 +153,6 @@ _FIXED = {  # by key: title, definition, boundary, direction
 }
 
 
-_WIDTH = {
-    "relative": "times the absolute confidential value",
-    "absolute": "in the variable's units",
-}
-
-
 def codes_in_words(codes: Mapping[str, tuple[float, ...]], internal: bool) -> str:
     """Special codes of variables; outside the agency those that were found in the data are not
     shown.
@@ -166,20 +168,8 @@ def codes_in_words(codes: Mapping[str, tuple[float, ...]], internal: bool) -> st
 
 
 def ball_rule(scenario: Scenario, internal: bool = True) -> str:
-    """How close is close, in a sentence; `internal`: with numbers that were found in the data."""
-    numeric = scenario.radius if isinstance(scenario.radius, Mapping) else scenario.synthetic
-    radii = {name: scenario.radius_of(name) for name in numeric}
-    told = {
-        name: f"{NOT_SHOWN}," if is_found(radius) and not internal else exactly(radius)
-        for name, radius in radii.items()
-    }
-    widths = {name: f"{told[name]} {_WIDTH[scenario.kind_of(name)]}" for name in numeric}
-    alike = len(set(widths.values())) == 1
-    width = (
-        next(iter(widths.values()))
-        if alike
-        else ", ".join(f"{text} for {name}" for name, text in widths.items())
-    )
+    """How close is close, in a sentence; `internal`: as for `half_width`."""
+    width = half_width(scenario, internal)
     edge = "inside" if scenario.boundary == "closed" else "outside"
     sides = f"a value exactly on its edge counts as {edge} ({scenario.boundary} ball)"
     codes = codes_in_words({name: scenario.codes_of(name) for name in scenario.codes}, internal)
@@ -190,6 +180,14 @@ def ball_rule(scenario: Scenario, internal: bool = True) -> str:
         else ""
     )
     return f"The ball about a confidential value has half-width {width}; {sides}.{special}"
+
+
+def direction_of(statistic: Statistic) -> str:
+    """Which way is worse; of estimates for users, that closer to the confidential one is better."""
+    direction = statistic.measure.direction
+    if direction == "neither" and not statistic.of_utility:
+        return _NEITHER
+    return DIRECTION.get(direction, "")
 
 
 def _named(words: str, statistic: Statistic) -> str:
@@ -222,11 +220,17 @@ class Glossary:
 
     def fixed(self, key: str) -> Term:
         """A term that every report has."""
-        title, definition, boundary, direction = _FIXED[key]
+        title, definition, boundary, direction = FIXED[key]
         risk = key in ("risk", "rise")
         return self._add(
             title, definition, boundary, _ALL_RECORDS if risk else "", direction, of_risk=risk
         )
+
+    def of(self, statistic: Statistic, definition: str, made: Iterable[str] = ()) -> Term:
+        """A measure of either table, as `of_utility` and `of_risk` have it."""
+        if statistic.of_utility:
+            return self.of_utility(statistic, definition, made)
+        return self.of_risk(statistic, definition)
 
     def of_risk(self, statistic: Statistic, definition: str, of_data: str | None = None) -> Term:
         """A measure of the risk table, by its definition, and that of the confidential data where
@@ -237,19 +241,13 @@ class Glossary:
         )
         of_risk = "{ri" in statistic.measure.definition  # of a risk, or a rise of it
         interval = _MONTE_CARLO if statistic.measure.mechanism else _ALL_RECORDS
-        neither = statistic.measure.direction == "neither"
-        direction = (
-            "Neither high nor low is better by itself."
-            if neither
-            else _DIRECTION.get(statistic.measure.direction, "")
-        )
         title = _named(in_words(statistic, alone=True), statistic)
         return self._add(
             title,
             f"{definition}{data_text}.",
             statistic.measure.boundary,
             interval,
-            direction,
+            direction_of(statistic),
             of_risk=of_risk,
         )
 
@@ -266,9 +264,14 @@ class Glossary:
         """
         rule = "; ".join(dict.fromkeys(made))
         interval = f"Probability {self._level:g}; {rule}." if rule else "None is given."
-        direction = _DIRECTION.get(statistic.measure.direction, "")
         title = _named(in_words(statistic, alone=shared), statistic)
-        return self._add(title, f"{definition}.", statistic.measure.boundary, interval, direction)
+        return self._add(
+            title,
+            f"{definition}.",
+            statistic.measure.boundary,
+            interval,
+            direction_of(statistic),
+        )
 
     def columns(self, table: pd.DataFrame, terms: dict[str, str]) -> dict[str, Term]:
         """Fixed terms, by their keys, for headings of a table, those that it has."""

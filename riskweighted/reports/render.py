@@ -29,6 +29,7 @@ from riskweighted.reports.risk import map_section, risk_section
 from riskweighted.reports.several import has_several, several_section
 from riskweighted.reports.source import gather
 from riskweighted.reports.svg import dark_style
+from riskweighted.reports.units import has_units, units_section
 from riskweighted.reports.utility import utility_section
 from riskweighted.runs.finished import FinishedRun
 
@@ -145,6 +146,7 @@ def make_report(
         risk_section(source),
         utility_section(source),
         *([several_section(source)] if has_several(source) else []),
+        *([units_section(source)] if has_units(source) else []),
         map_section(source),
         about_section(source),
     ]

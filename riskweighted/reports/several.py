@@ -10,6 +10,7 @@ import pandas as pd
 
 from riskweighted.common.text import plain
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label, distinct
+from riskweighted.measures import holes, identification
 from riskweighted.measures.tables import ONE_WAY, TWO_WAY
 from riskweighted.plots.tables import plot_two_way
 from riskweighted.reports.blocks import Column, DataTable, Figure, Group, Section, make_table
@@ -22,6 +23,7 @@ __all__ = ["has_several", "several_section"]
 
 _ANOTHER = "another variable"  # in the one definition for all pairs
 _FARTHEST = 3  # pairs named in words
+_ALONE = (identification.MEAN, identification.ISOLATED, *holes.MEASURES)
 
 
 def has_several(source: Source) -> bool:
@@ -69,7 +71,11 @@ def _one_way(source: Source) -> DataTable:
 def _own_risk(source: Source) -> DataTable:
     """The risk of each variable alone, of the confidential data too."""
     labels = [CONFIDENTIAL, *source.labels]
-    statistics = [each for each in distinct(source.run.tables["risk"]) if each.measure.each]
+    statistics = [
+        each
+        for each in distinct(source.run.tables["risk"])
+        if each.variable is not None and each.measure in _ALONE
+    ]
     rows = tuple(
         (plain(str(each.variable)), capital(each.label), *source.by_label(each, labels))
         for each in statistics

@@ -14,7 +14,7 @@ from riskweighted.common.errors import InputError
 from riskweighted.common.frames import as_floats
 from riskweighted.design.precision import find_precision
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label, distinct
-from riskweighted.evaluation.verdicts import Verdict
+from riskweighted.evaluation.verdicts import OF_EACH, Verdict
 from riskweighted.intruder.statuses import find_statuses
 from riskweighted.measures.estimates import MEAN
 from riskweighted.reports.disclosure import View, check_single, key_of, quantile_digits, releasable
@@ -128,9 +128,9 @@ def gather(
         if isinstance(confidential, pd.DataFrame)
         else find_confidential(run, confidential)
     )
-    if len(data) != run.shown:
+    if len(data) != run.total:
         raise InputError(
-            f"the confidential data has {len(data)} records, and the run was made from {run.shown}"
+            f"the confidential data has {len(data)} records, and the run was made from {run.total}"
         )
     if (records := run.total) < minimum_count and not internal:
         raise InputError(
@@ -146,9 +146,10 @@ def gather(
             run.tables, (CONFIDENTIAL, *run.schemes, *run.study.baselines), data.columns
         )
         few, one = _of_few_amounts(run, data, minimum_count), _dominated(run, data)
-        hidden = tables["utility"]["variable"].isin(few) | (
+        hidden = tables["utility"]["variable"].isin([*few, *_led(run, data, minimum_count)]) | (
             (tables["utility"]["key"] == MEAN.key) & tables["utility"]["variable"].isin(one)
         )
+        of_each = {name: run.tables[name] for name in OF_EACH if name in run.tables}
         gone = {"risk": tables["risk"]["variable"].isin(few), "utility": hidden}
         withheld = {
             **withheld,
@@ -160,6 +161,7 @@ def gather(
         run = run.with_tables(
             {
                 **tables,
+                **of_each,
                 **{name: tables[name][~rows].reset_index(drop=True) for name, rows in gone.items()},
             }
         )
@@ -193,11 +195,40 @@ def _decimals(run: FinishedRun, data: pd.DataFrame) -> dict[str, int]:
 
 def _dominated(run: FinishedRun, data: pd.DataFrame) -> list[str]:
     """The numeric variables whose mean, or its interval, would give the largest value away, so that
-    neither is shown.
+    neither is shown; of a weighted mean the largest product with the weight, too.
     """
     scenario = run.study.evaluating_scenario()
-    numeric = [name for name in run.study.variables if scenario.is_numeric(data[name])]
-    return [name for name in numeric if is_dominated(scenario.statuses(data[name]).amounts)]
+    weights, dominated = _survey_weights(run, data), []
+    for name in run.study.variables:
+        if scenario.is_numeric(data[name]):
+            statuses = scenario.statuses(data[name])
+            sums = [statuses.amounts]
+            sums += [] if weights is None else [statuses.amounts * weights[statuses.is_amount]]
+            dominated += [name] if any(map(is_dominated, sums)) else []
+    return dominated
+
+
+def _led(run: FinishedRun, data: pd.DataFrame, minimum_count: int) -> list[str]:
+    """The variables whose weighted estimates are mostly those of a few records, so that none is
+    shown: a record has more than one part in `minimum_count` of the survey weight of those that
+    count, whose value the weighted quantiles and means come near to.
+    """
+    weights = _survey_weights(run, data)
+    if weights is None:
+        return []
+    scenario, led = run.study.evaluating_scenario(), []
+    for name in run.study.variables:
+        numeric = scenario.is_numeric(data[name])
+        counted = weights[scenario.statuses(data[name]).is_amount] if numeric else weights
+        if minimum_count * counted.max(initial=0.0) > counted.sum():
+            led.append(name)
+    return led
+
+
+def _survey_weights(run: FinishedRun, data: pd.DataFrame) -> np.ndarray | None:
+    """The survey weights under which utility was measured, (n,); None without any."""
+    survey = run.study.evaluation.measures.survey
+    return None if survey is None else data[survey].to_numpy(dtype=float)
 
 
 def is_dominated(amounts: np.ndarray) -> bool:

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING
 from riskweighted.common.checks import check_given
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.text import escape_latex, escape_markdown, pieces, plain
-from riskweighted.evaluation.summary import FIT_COLUMNS, SummaryColumn
+from riskweighted.evaluation.summary import CONVERGED, FIT_COLUMNS, FITS, SummaryColumn
 from riskweighted.evaluation.tables import CONFIDENTIAL, EXPECTED, IN_DATA, IN_DATASETS
-from riskweighted.measures.beyond import NAMING
+from riskweighted.measures import beyond, expected
+from riskweighted.measures.distributions import TOTAL_VARIATION, U_M
 from riskweighted.measures.expected import ISOLATED_RECORDS
 from riskweighted.measures.influence import TERM
+from riskweighted.measures.regressions import OVERLAP
 from riskweighted.reports.disclosure import INTERNAL
 from riskweighted.reports.wording import (
     capital,
@@ -40,6 +42,10 @@ if TYPE_CHECKING:
 __all__ = ["SummaryTable", "summary_table", "to_latex", "to_markdown", "to_terminal"]
 
 _MISSING = "-"
+_DECISIVE = (
+    *(beyond.MEAN, beyond.ISOLATED, beyond.WITH, expected.MEAN, expected.ISOLATED),
+    *(U_M, TOTAL_VARIATION),
+)
 _WORDS = {  # what many definitions say: a shorter word for it, and what that means
     EXPECTED.format(draws="S"): (
         "E[IR]",
@@ -53,7 +59,7 @@ _WORDS = {  # what many definitions say: a shorter word for it, and what that me
     IN_DATA: ("IR^c", ""),
     ISOLATED_RECORDS: ("isolated records", ISOLATED_RECORDS.partition(", ")[2]),
     TERM.format(draws="S"): ("g", TERM.format(draws="S")),
-    NAMING: ("the attacks name the value", NAMING),
+    beyond.NAMING: ("the attacks name the value", beyond.NAMING),
 }
 _NUMBER = "x: the number in the name of the row"
 # the least that names of rows take of the width; what stands between two columns
@@ -89,7 +95,10 @@ class SummaryTable:
 
 
 def summary_table(
-    run: "FinishedRun | Run | str | Path", *, units: Mapping[str, str] | None = None
+    run: "FinishedRun | Run | str | Path",
+    *,
+    units: Mapping[str, str] | None = None,
+    short: bool = False,
 ) -> SummaryTable:
     """Return the main table of a run, transposed: a row per measure, a column per label.
 
@@ -97,6 +106,9 @@ def summary_table(
     ----------
     run : FinishedRun, Run, or the path of a run folder
     units : mapping of variable to unit, optional
+    short : bool
+        The rows that decide alone: whether the fits converged and the model fits, disclosure,
+        expected risk, the distance of each variable's distribution, and what a threshold limits.
 
     Raises
     ------
@@ -123,7 +135,7 @@ def summary_table(
         raise InputError(f"units names {listing(unknown)}; the table holds {listing(variables)}")
     records, values = finished.manifest["input"]["records"], main_table(finished)
     rows = []
-    for column in main_columns(finished):
+    for column in _decisive(finished) if short else main_columns(finished):
         unit = scale(column, records, units.get(str(column.statistic.variable), ""))
         title = capital(
             f"overlap, {column.statistic.name}" if column.overlap else in_words(column.statistic)
@@ -147,6 +159,19 @@ def summary_table(
     return SummaryTable(
         plain(caption), tuple(plain(str(label)) for label in values.index), tuple(rows)
     )
+
+
+def _decisive(run: FinishedRun) -> list[SummaryColumn]:
+    """The columns of the main table that decide on a release."""
+    limited = {verdict.statistic[:4] for verdict in run.verdicts if verdict.limit is not None}
+    return [
+        column
+        for column in main_columns(run)
+        if column in (FITS, CONVERGED)
+        or (not column.overlap and column.measure in _DECISIVE)
+        or (OVERLAP.key if column.overlap else column.statistic.key, *column.statistic[1:4])
+        in limited
+    ]
 
 
 def _definition(run: FinishedRun, column: SummaryColumn) -> str:

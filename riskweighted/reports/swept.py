@@ -34,7 +34,7 @@ from riskweighted.reports.verdicts import in_brief
 if TYPE_CHECKING:  # at run time it would load what samples
     from riskweighted.sweeps.sweep import SweepResult
 
-__all__ = ["settings_table", "swept_lines"]
+__all__ = ["at_settings", "setting_names", "settings_table", "swept_lines"]
 
 _RISKS = (beyond.MEAN, expected.MEAN)
 _LOSSES = (distributions.U_M, distributions.TOTAL_VARIATION, tables.DISTANCE)
@@ -54,13 +54,10 @@ def settings_table(
 
     `declared`: predictors that are not released and may be told.
     """
-    names = [
-        str(name)
-        for name in swept.results.loc[:, :"label"].columns
-        if name not in ("repetition", "seed", "label")
-    ]
+    names = setting_names(swept.results)
     rows, disclosed, checks = (
-        _at(table, names) for table in (swept.results, swept.disclosure_verdicts, swept.fit_check)
+        at_settings(table, names)
+        for table in (swept.results, swept.disclosure_verdicts, swept.fit_check)
     )
     rows = rows[rows["label"].isin(list(schemes))]
     judged: dict[str, list[tuple[str, str]]] = {}
@@ -140,7 +137,13 @@ def swept_lines(table: pd.DataFrame) -> Iterator[str]:
     )
 
 
-def _at(table: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+def setting_names(results: pd.DataFrame) -> list[str]:
+    """The columns of a sweep's results that hold settings."""
+    columns = results.loc[:, :"label"].columns
+    return [str(name) for name in columns if name not in ("repetition", "seed", "label")]
+
+
+def at_settings(table: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
     """A table with ``at``, the setting of every row in words: settings by the last part of their
     name, where that tells them apart.
     """

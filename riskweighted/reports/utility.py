@@ -109,22 +109,17 @@ def _regressions(source: Source) -> list[DataTable]:
     without a list of either.
     """
     rows = _many(source.run.tables["utility"], "coefficient")
-    tables, own = [], rows["key"] == analyses.ESTIMATE.key
-    of_regressions = rows[
-        np.array([each.measure.kind == "coefficient" for each in statistics_of(rows)], dtype=bool)
-        & ~own
+    rows = rows[rows["key"] == analyses.ESTIMATE.key]
+    own = rows["variable"].isna()  # a regression is of its response
+    told = (
+        ("coefficients", "Regressions: coefficients", rows[~own], "Coefficient"),
+        ("analyses", "Analyses: estimates", rows[own], "Estimate of"),
+    )
+    return [
+        _interval_table(source, key, title, some, what)
+        for key, title, some, what in told
+        if not some.empty
     ]
-    if not of_regressions.empty:
-        tables.append(
-            _interval_table(
-                source, "coefficients", "Regressions: coefficients", of_regressions, "Coefficient"
-            )
-        )
-    if own.any():
-        tables.append(
-            _interval_table(source, "analyses", "Analyses: estimates", rows[own], "Estimate of")
-        )
-    return tables
 
 
 def _ratios(source: Source) -> list[DataTable]:

@@ -124,7 +124,15 @@ def _for_machines(verdict: Verdict, view: View) -> str:
 
 
 def sentence(verdict: Verdict, view: View) -> str:
-    """Why one limit is not kept."""
+    """Why one limit is not kept, and by whom of several."""
+    return _sentence(verdict, view) + _by_whom(verdict)
+
+
+def _by_whom(verdict: Verdict) -> str:
+    return f" (by {verdict.intruder})" if verdict.intruder else ""
+
+
+def _sentence(verdict: Verdict, view: View) -> str:
     if of_disclosure(verdict):
         return _disclosed(verdict, view)
     if verdict.limit is None:
@@ -172,7 +180,9 @@ def _shortly_disclosed(verdict: Verdict, view: View) -> str:
 
 def first_reason(verdict: Verdict, view: View) -> str:
     """A reason as a sentence, of what the datasets give away the first."""
-    return _shortly_disclosed(verdict, view) if of_disclosure(verdict) else sentence(verdict, view)
+    if of_disclosure(verdict):
+        return _shortly_disclosed(verdict, view) + _by_whom(verdict)
+    return sentence(verdict, view)
 
 
 def reasons(verdicts: Sequence[Verdict], label: str, view: View) -> list[str]:
@@ -193,7 +203,7 @@ def in_brief(verdicts: Sequence[Verdict], label: str, view: View) -> str:
     shown, hidden, kept = _failed(verdicts, label, view)
     return "; ".join(
         [
-            *(_briefly(verdict, view) for verdict in shown),
+            *(_briefly(verdict, view) + _by_whom(verdict) for verdict in shown),
             *kept,
             *hidden,
             *_just_kept(verdicts, label),
@@ -319,6 +329,7 @@ def verdict_records(
                 else verdict.limit.to_table() | {"value": _for_machines(verdict, view)}
             )
             | {"verdict": shown_verdict(verdict, view)}
+            | ({"intruder": verdict.intruder} if verdict.intruder else {})
             for verdict in of_label
         ]
         records.append(

@@ -1,9 +1,11 @@
 """What the measures of a run are called and mean, for the reports and for the main table."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
+from riskweighted.common.found import NOT_SHOWN, is_found
+from riskweighted.common.numbers import exactly
 from riskweighted.evaluation.summary import (
     FIT_COLUMNS,
     SummaryColumn,
@@ -11,6 +13,7 @@ from riskweighted.evaluation.summary import (
     summary_columns,
 )
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label, rows_of
+from riskweighted.intruder.scenario import Scenario
 from riskweighted.measures.measure import Kind
 from riskweighted.runs.finished import FinishedRun
 from riskweighted.weights.names import UNWEIGHTED, is_centred
@@ -19,6 +22,7 @@ __all__ = [
     "capital",
     "define",
     "define_confidential",
+    "half_width",
     "in_words",
     "main_columns",
     "main_table",
@@ -29,6 +33,10 @@ __all__ = [
 ]
 
 _UNIT_INTERVAL: tuple[Kind, ...] = ("mean", "quantile", "extreme", "share", "distance", "overlap")
+_WIDTH = {
+    "relative": "times the absolute confidential value",
+    "absolute": "in the variable's units",
+}
 
 
 def main_columns(run: FinishedRun) -> tuple[SummaryColumn, ...]:
@@ -118,3 +126,20 @@ def capital(text: str) -> str:
     if "_" in text.split(" ", 1)[0]:
         return text
     return text[:1].upper() + text[1:]
+
+
+def half_width(scenario: Scenario, internal: bool = True) -> str:
+    """How wide balls are; `internal`: with numbers that were found in the data."""
+    numeric = scenario.radius if isinstance(scenario.radius, Mapping) else scenario.synthetic
+    radii = {name: scenario.radius_of(name) for name in numeric}
+    told = {
+        name: f"{NOT_SHOWN}," if is_found(radius) and not internal else exactly(radius)
+        for name, radius in radii.items()
+    }
+    widths = {name: f"{told[name]} {_WIDTH[scenario.kind_of(name)]}" for name in numeric}
+    alike = len(set(widths.values())) == 1
+    return (
+        next(iter(widths.values()))
+        if alike
+        else ", ".join(f"{text} for {name}" for name, text in widths.items())
+    )

@@ -390,10 +390,20 @@ def _check_lambda(squared_correlations: Sequence[float] | Array, n: int) -> Arra
 
 
 def midp_bound(squared_correlations: Sequence[float] | Array, n: int) -> float:
-    """Lower bound on the expected mean identification probability of n records, from lambda (k,)
-    alone (METHODS section 8).
+    """Return a lower bound on the expected mean identification probability of n records, from
+    squared canonical correlations lambda (k,) alone (METHODS section 8).
 
     (1 - BC/2)^(n-1) with BC = prod_l sqrt((1 - lambda_l) / (1 - lambda_l / 2)). Weak for large n.
+
+    Raises
+    ------
+    InputError
+        If lambda is not in [0, 1], or n is no whole number above 0.
+
+    Examples
+    --------
+    >>> round(rw.midp_bound([0.9], 20), 3)
+    0.011
     """
     squared = _check_lambda(squared_correlations, n)
     with np.errstate(divide="ignore"):  # lambda = 1: BC = 0

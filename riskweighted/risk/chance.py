@@ -9,12 +9,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import binom
 
-from riskweighted.common.exact import ExactSum
-
 __all__ = [
     "Landing",
-    "chance_over",
-    "chance_whacked",
     "expected_over",
     "expected_whacked",
     "risk_rise",
@@ -54,32 +50,21 @@ class Landing(Protocol):
 
 
 def expected_over(risk: Landing, datasets: int, threshold: float) -> float:
-    """How many records are to be expected whose IR over `datasets` datasets exceeds a threshold."""
-    return ExactSum.of(chance_over(risk, datasets, threshold)).sum
-
-
-def chance_over(risk: Landing, datasets: int, threshold: float) -> np.ndarray:
-    """Each record's probability that its IR over `datasets` datasets exceeds a threshold, (n,).
+    """How many records are to be expected whose IR over `datasets` datasets exceeds a threshold.
 
     With N_i ~ Bin(L, p_i) of its own values in the ball, IR_i = (N_i / L) outside_i.
     """
     with np.errstate(divide="ignore"):
         least = np.floor(threshold * datasets / risk.outside + _SLACK)
-    return np.asarray(binom.sf(np.minimum(least, datasets), datasets, risk.own_mass))
+    return float(binom.sf(np.minimum(least, datasets), datasets, risk.own_mass).sum())
 
 
 def expected_whacked(risk: Landing, baseline: Landing, datasets: int, increase: float) -> float:
     """How many records are to be expected whose IR rises by `increase` or more, each fit with L =
-    `datasets` datasets of its own.
+    `datasets` datasets of its own: a double binomial sum, N_i ~ Bin(L, p_i) under either fit,
+    independent.
     """
-    return ExactSum.of(chance_whacked(risk, baseline, datasets, increase)).sum
-
-
-def chance_whacked(risk: Landing, baseline: Landing, datasets: int, increase: float) -> np.ndarray:
-    """Each record's probability that its IR rises so, (n,): a double binomial sum, N_i ~ Bin(L,
-    p_i) under either fit, independent.
-    """
-    chances = np.zeros(len(risk.own_mass))
+    expected = 0.0
     for start in range(0, len(risk.own_mass), _CHUNK):
         part = slice(start, start + _CHUNK)
         for landed in range(datasets + 1):
@@ -88,5 +73,6 @@ def chance_whacked(risk: Landing, baseline: Landing, datasets: int, increase: fl
                 least = np.ceil((before + increase) * datasets / risk.outside[part] - _SLACK)
             least = np.where(np.isfinite(least), np.minimum(least, datasets + 1), datasets + 1)
             at_least = binom.sf(least - 1, datasets, risk.own_mass[part])
-            chances[part] += binom.pmf(landed, datasets, baseline.own_mass[part]) * at_least
-    return chances
+            chances = binom.pmf(landed, datasets, baseline.own_mass[part]) * at_least
+            expected += float(chances.sum())
+    return expected

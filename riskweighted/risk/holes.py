@@ -4,9 +4,6 @@ guesses where copies are missing.
 All copies of a known pattern are pooled and counted in bins on a line on which balls are about
 equally wide. The guess is the place where their density lies lowest, as a share, under their own
 smooth density (METHODS section 13.1). No confidential value has a part in a guess.
-
-Of a file in parts, each of whole known patterns, the parts tell in turn the `Extent` of their
-copies, then, on the `Line`, those of patterns with few copies, and whom the guesses find.
 """
 
 from collections.abc import Iterator
@@ -14,11 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from riskweighted.common.order import Bins, OrderCounts
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import Paired, World
 
-__all__ = ["WIDTHS", "Extent", "Line", "found_on", "lowest_bins", "pooled_copies", "sizes_within"]
+__all__ = ["WIDTHS", "Line", "found_by_holes", "lowest_bins"]
 
 # of the density that is looked at, as shares of the radius; each makes a guess of its own
 WIDTHS = (0.125, 0.25, 0.5)
@@ -29,44 +25,6 @@ _FEWEST = 1000  # copies of a pattern that has a guess of its own; the others ha
 _AT_ONCE = 4_000_000  # numbers that are smoothed together
 # quantile of the sizes below which the line of a relative radius without a least one is straight
 _NEAR_ZERO = 0.01
-
-
-class Extent(NamedTuple):
-    """Of all copies of a variable, or those of a part of the file, what the line is made of.
-
-    ``sizes``: their absolute values above zero, where the bend of the line is one of their
-    quantiles; ``above_zero``: how many there are; ``least``, ``greatest``: of the amounts.
-    """
-
-    sizes: OrderCounts | None
-    above_zero: int
-    least: float
-    greatest: float
-
-    @classmethod
-    def of(cls, paired: Paired, variable: str) -> "Extent":
-        amounts, _ = _copies(paired, variable)
-        sizes = np.abs(amounts[amounts != 0])
-        counted = OrderCounts.of(sizes) if _bends(paired.world.scenario, variable) else None
-        return cls(
-            counted,
-            len(sizes),
-            float(amounts.min(initial=np.inf)),
-            float(amounts.max(initial=-np.inf)),
-        )
-
-    def __add__(self, other: "Extent") -> "Extent":  # type: ignore[override]
-        sizes = None if self.sizes is None or other.sizes is None else self.sizes + other.sizes
-        ends = min(self.least, other.least), max(self.greatest, other.greatest)
-        return Extent(sizes, self.above_zero + other.above_zero, *ends)
-
-    def unsettled(self) -> Bins | None:
-        """Where the sizes must be looked at again before the bend is known."""
-        return (
-            None
-            if self.sizes is None or not self.above_zero
-            else self.sizes.unsettled(self.sizes.ranks([_NEAR_ZERO]))
-        )
 
 
 class Line(NamedTuple):
@@ -84,19 +42,18 @@ class Line(NamedTuple):
     bins: int = 0
 
     @classmethod
-    def of(cls, scenario: Scenario, variable: str, extent: Extent) -> "Line":
+    def of(cls, scenario: Scenario, variable: str, amounts: np.ndarray) -> "Line":
         """That of a variable, from all of its copies."""
         radius, least, bend = scenario.radius_of(variable), scenario.min_radius_of(variable), np.inf
-        if not max(radius, least) or extent.least > extent.greatest:
+        if not max(radius, least) or not len(amounts):
             return cls(0.0, np.inf)
-        if scenario.kind_of(variable) != "relative" or not radius or not extent.above_zero:
+        sizes = np.abs(amounts[amounts != 0])
+        if scenario.kind_of(variable) != "relative" or not radius or not len(sizes):
             radius = max(radius, least)
         else:
-            bend = (
-                least / radius if extent.sizes is None else extent.sizes.quantiles([_NEAR_ZERO])[0]
-            )
+            bend = least / radius if least > 0 else float(np.quantile(sizes, _NEAR_ZERO))
         line = cls(radius, bend)
-        low, high = line.places(np.array([extent.least, extent.greatest])).tolist()
+        low, high = line.places(np.array([amounts.min(), amounts.max()])).tolist()
         step = max(_BIN, (high - low) / (_MOST_BINS - 1))
         return line._replace(low=low, step=step, bins=int((high - low) / step) + 1)
 
@@ -118,29 +75,14 @@ class Line(NamedTuple):
         )
 
 
-def sizes_within(paired: Paired, variable: str, bins: Bins) -> OrderCounts:
-    """The absolute values above zero of the copies that lie in some bins."""
-    amounts, _ = _copies(paired, variable)
-    return OrderCounts.of(np.abs(amounts[amounts != 0]), bins)
+def found_by_holes(paired: Paired, variable: str) -> np.ndarray:
+    """Return which records the guess of each width finds, in whose ball it lies, (widths, n).
 
-
-def pooled_copies(paired: Paired, variable: str, line: Line) -> np.ndarray:
-    """How many copies of all patterns with few of them lie in each bin, (bins,)."""
-    amounts, rows = _copies(paired, variable)
-    of_few = _cells(paired.world, rows)[rows] == 0
-    return np.bincount(line.bins_of(amounts[of_few]), minlength=line.bins)
-
-
-def found_on(paired: Paired, variable: str, line: Line, pooled: np.ndarray) -> np.ndarray:
-    """Return which records of a part of the file the guess of each width finds, in whose ball it
-    lies, (widths, n).
-
-    None whose value is no amount, and none where balls have no width. `line`: that of the whole
-    file; `pooled` (widths,): the bins in which each width guesses for patterns with few copies, -1
-    where it does not.
+    None whose value is no amount, and none where balls have no width.
     """
     world, (amounts, rows) = paired.world, _copies(paired, variable)
     found = np.zeros((len(WIDTHS), len(world.confidential)), dtype=bool)
+    line = Line.of(world.scenario, variable, amounts)
     if not line.bins:
         return found
     cells, bins = _cells(world, rows), line.bins_of(amounts)
@@ -151,11 +93,11 @@ def found_on(paired: Paired, variable: str, line: Line, pooled: np.ndarray) -> n
         ],
         axis=1,
     )
-    lowest[:, 0] = pooled
     true = world.scenario.statuses(world.confidential[variable])
     lower, upper = world.scenario.balls(variable, true.amounts)
-    guessed = line.guesses(lowest)[:, cells[true.is_amount]]
-    found[:, true.is_amount] = (lower <= guessed) & (guessed <= upper)
+    for of_width, guesses in zip(found, line.guesses(lowest), strict=True):
+        guessed = guesses[cells[true.is_amount]]
+        of_width[true.is_amount] = (lower <= guessed) & (guessed <= upper)
     return found
 
 
@@ -194,15 +136,6 @@ def _copies(paired: Paired, variable: str) -> tuple[np.ndarray, np.ndarray]:
     statuses = paired.statuses(variable)
     return np.concatenate([of.amounts for of in statuses]), np.concatenate(
         [np.flatnonzero(of.is_amount) for of in statuses]
-    )
-
-
-def _bends(scenario: Scenario, variable: str) -> bool:
-    """Whether the line of a variable bends at a quantile of its copies."""
-    return (
-        scenario.kind_of(variable) == "relative"
-        and bool(scenario.radius_of(variable))
-        and not scenario.min_radius_of(variable) > 0
     )
 
 

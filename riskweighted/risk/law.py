@@ -259,6 +259,20 @@ class Questions:
     held: dict[str, Any] = field(default_factory=dict, repr=False)  # arrays of blocks, by name
 
 
+class _Parts(NamedTuple):
+    """Of m records (``records``), the distributions of some of them each, by their places."""
+
+    records: int
+    each: list[tuple[Any, np.ndarray]]
+
+    def mass(self, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+        """The probability of an interval for each record, (m,)."""
+        masses = np.zeros(self.records)
+        for distribution, places in self.each:
+            masses[places] = distribution.mass(lower[places], upper[places])
+        return masses
+
+
 class Law:
     """Of one variable for the n records of a dataset. Confidential."""
 
@@ -334,6 +348,8 @@ class Law:
         block, questions = self.space.link.values, self._asked_of
         if block is None or not len(self._rows):
             return None
+        if self.space.link.others:
+            return self._of_parts()
         if questions is None:
             return self._distribution(block, self._rows)
         if len(self._rows) < len(self._left) or not self.space.fit.drawing.is_fixed(block):
@@ -343,6 +359,16 @@ class Law:
                 block, self._frame, self._encoded, questions.records
             )
         return self._distribution_at(block, questions.held[block.name])
+
+    def _of_parts(self) -> "_Parts":
+        """The distributions of the values where each of several roles has a block."""
+        prepared, questions = self.space.fit.prepared, self._asked_of
+        rows = self._rows if questions is None else questions.records[self._rows]
+        each = prepared.parts_of(self.space.link, rows, prepared.arrangement)
+        return _Parts(
+            len(rows),
+            [(self._distribution(block, rows[some]), some) for block, some in each if len(some)],
+        )
 
     def _distribution(self, block: Block, rows: np.ndarray) -> Any:
         return self._distribution_at(
@@ -457,7 +483,7 @@ def laws(spaces: Sequence[Space], frame: pd.DataFrame, thetas: Thetas) -> Iterat
     dataset's own values before it.
     """
     fit, wanted = spaces[0].fit, {space.link.variable: space for space in spaces}
-    encoded = dict(fit.prepared.encoded)
+    encoded = fit.prepared.encoded | fit.prepared.of_members(frame)
     for link in fit.prepared.links:
         if link.variable in wanted:
             yield Law(wanted[link.variable], frame, encoded, thetas)
@@ -504,5 +530,6 @@ def _last_drawn_again(fit: Fit, rng: np.random.Generator) -> int:
             stuck: list[np.ndarray] = []
             values = fit.drawing.drawn(link, frame, encoded, thetas, rng, None, stuck)
             fit.drawing.put(link, values, frame, encoded)
+            fit.prepared.encode_others(encoded, link.variable, fit.prepared.arrangement)
             last = max(last, place) if stuck else last
     return last

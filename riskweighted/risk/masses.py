@@ -50,8 +50,10 @@ def ball_masses(fit: Fit, world: World) -> Masses:
     It is unbiased and at most 1, but where the model is restricted to what rules of order and
     forbidden combinations allow: there the probability is divided by that of obeying, estimated
     without bias by the number of draws until one obeys (100 at most), and may exceed 1. Of the
-    dataset the variables before the scenario's first one are used. Of a fit that keeps true values
-    the estimate is whether the dataset's lie in their balls.
+    dataset the variables before the scenario's first one are used, and of units what other members
+    have there: of one variable the estimate is then unbiased; of several the path of a member lets
+    the others stand, whose later variables were drawn on its free values. Of a fit that keeps true
+    values the estimate is whether the dataset's lie in their balls.
     """
     if fit.keeps_true_values:
         return lambda thetas, rng, frame: world.find(frame).own_inside.astype(float)
@@ -72,7 +74,7 @@ def ball_masses(fit: Fit, world: World) -> Masses:
             thetas,
             rng,
             frame.copy(deep=False),
-            dict(fit.prepared.encoded),
+            fit.prepared.encoded | fit.prepared.of_members(frame),
             np.ones(len(frame)),
         )
         for number, link in enumerate(links):
@@ -319,15 +321,13 @@ class _Walk:
         if balls.constant is not None:
             single(link.constant, left * balls.constant[rows])
         elif link.values is not None and balls.values is not None:
-            pieces.append(
-                self._value_piece(
-                    link,
-                    link.values,
-                    balls,
-                    rows,
-                    left if ruling is None else left * self._allowed(link, ruling, rows),
-                )
-            )
+            if ruling is not None:
+                left = left * self._allowed(link, ruling, rows)
+            prepared = self.fit.prepared
+            for block, some in prepared.parts_of(link, rows, prepared.arrangement):
+                here = np.zeros(len(rows))
+                here[some] = left[some]
+                pieces.append(self._value_piece(link, block, balls, rows, here))
         return pieces
 
     def _allowed(self, link: Link, ruling: Ruling, rows: np.ndarray) -> np.ndarray:

@@ -5,12 +5,13 @@ between the true and the synthetic value?
 import numpy as np
 import pandas as pd
 
-from riskweighted.common.errors import InputError, listing
+from riskweighted.common.errors import InputError
 from riskweighted.common.native import Frame, GivenFrames, as_pandas
+from riskweighted.intruder.boxes import Boxes
 from riskweighted.intruder.patterns import cells
 from riskweighted.intruder.scenario import Scenario
-from riskweighted.intruder.sorted_balls import find_runs
-from riskweighted.intruder.world import Paired, make_world
+from riskweighted.intruder.sorted_balls import Runs, find_runs
+from riskweighted.intruder.world import Paired, World, make_world
 
 __all__ = ["rank_measure", "rank_shares"]
 
@@ -24,7 +25,9 @@ def rank_measure(confidential: Frame, synthetic: "GivenFrames", scenario: Scenar
     confidential : DataFrame, n rows
     synthetic : DataFrame or sequence of L DataFrames, paired by index
     scenario : Scenario
-        Its one numeric synthetic variable is measured; radius and boundary play no part.
+        Its numeric synthetic variables are measured; radius and boundary play no part. Of several
+        a synthetic record counts that lies strictly between in every one: the lab's extension, more
+        conditions in its sum. The more variables, the fewer do.
 
     Returns
     -------
@@ -47,25 +50,32 @@ def rank_measure(confidential: Frame, synthetic: "GivenFrames", scenario: Scenar
 def rank_shares(paired: Paired) -> pd.Series:
     """`rank_measure` of paired data."""
     world, numeric = paired.world, paired.world.numeric
-    if len(numeric) != 1:
-        raise InputError(
-            f"the rank measure needs one numeric synthetic variable, got {listing(numeric)}"
-        )
-    (name,) = numeric
-    patterns = world.patterns
-    confidential, n = world.scenario.statuses(world.confidential[name]), len(world.confidential)
-    total = np.zeros(n)
+    if not numeric:
+        raise InputError("the rank measure needs a numeric synthetic variable, got none")
+    total = np.zeros(len(world.confidential))
     for frame in paired.frames:
-        released = world.scenario.statuses(frame[name])
-        kinds = pd.Series(np.concatenate([confidential.status, released.status]))
-        cell = cells([kinds], np.concatenate([patterns.codes, patterns.codes]))
-        lower = np.minimum(confidential.values, released.values)
-        upper = np.maximum(confidential.values, released.values)
-        # Strictly between: closed between the next floating-point numbers.
-        lower, upper = np.nextafter(lower, np.inf), np.nextafter(upper, -np.inf)
-        other = confidential.status != released.status
-        lower[other], upper[other] = -np.inf, np.inf
-        between = find_runs(cell[:n], cell[n:], released.values, lower, upper).within
-        # nothing lies between equal numbers, where lower is above upper
-        total += np.maximum(between, 0) / patterns.in_pattern
+        runs = tuple(_between(world, name, frame[name]) for name in numeric)
+        held = runs[0].last - runs[0].first if len(runs) == 1 else Boxes(runs).within
+        total += held / world.patterns.in_pattern
     return pd.Series(total / len(paired), world.confidential.index, name="rank_measure")
+
+
+def _between(world: World, name: str, column: pd.Series) -> Runs:
+    """The synthetic records whose value of a variable lies between the true and the own synthetic
+    one, of each record.
+    """
+    codes, n = world.patterns.codes, len(column)
+    confidential = world.scenario.statuses(world.confidential[name])
+    released = world.scenario.statuses(column)
+    kinds = pd.Series(np.concatenate([confidential.status, released.status]))
+    cell = cells([kinds], np.concatenate([codes, codes]))
+    lower = np.minimum(confidential.values, released.values)
+    upper = np.maximum(confidential.values, released.values)
+    # Strictly between: closed between the next floating-point numbers.
+    lower, upper = np.nextafter(lower, np.inf), np.nextafter(upper, -np.inf)
+    other = confidential.status != released.status
+    lower[other], upper[other] = -np.inf, np.inf
+    runs = find_runs(cell[:n], cell[n:], released.values, lower, upper)
+    # nothing lies between equal numbers, where lower is above upper
+    runs.__dict__["last"] = np.maximum(runs.first, runs.last)
+    return runs

@@ -128,7 +128,7 @@ class RiskShares:
             less = replace(scenario, known=[other for other in scenario.known if other != name])
             expected = expected_risk(
                 self.fit,
-                make_world(data, less),
+                make_world(data, less, self.world.units),
                 len(self.draws),
                 self.random_seed,
             )

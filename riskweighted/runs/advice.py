@@ -54,7 +54,7 @@ from riskweighted.runs.remarks import known_codes, likely_codes, with_unstated
 from riskweighted.runs.study import AUTO, Study, read_study
 from riskweighted.sampling.convergence import ESS_LIMIT, deciding
 from riskweighted.suggest.columns import look_at
-from riskweighted.suggest.kind import RECORD_ID
+from riskweighted.suggest.evidence import RECORD_ID
 from riskweighted.suggest.kinds import kinds_of
 from riskweighted.suggest.suggestion import quoted, suggest
 from riskweighted.tuning.settings import find_target

@@ -14,8 +14,8 @@ import pandas as pd
 from riskweighted.common.errors import InputError, RiskWeightedWarning, listing
 from riskweighted.common.folders import for_the_moment
 from riskweighted.common.progress import Reporter
+from riskweighted.common.replaced import REPLACED
 from riskweighted.data.io import DatasetWriter, read_table, write_table
-from riskweighted.measures.gone import GONE
 from riskweighted.measures.registry import measures
 from riskweighted.runs.finished import FinishedRun
 from riskweighted.runs.folder import precisions, weights_table
@@ -27,9 +27,9 @@ from riskweighted.runs.stages import Stages
 from riskweighted.runs.tuned import asking_study
 from riskweighted.runs.work import Work
 from riskweighted.sampling.judging import refuse_other_diagnostics
-from riskweighted.weights.names import UNWEIGHTED
+from riskweighted.weights.names import UNWEIGHTED, stem_of
 
-__all__ = ["alike", "as_read", "not_made", "refuse_other_tables", "refuse_what_is_not_made"]
+__all__ = ["not_made", "refuse_other_tables", "refuse_what_is_not_made", "work_of"]
 
 _ROUNDING = 1e-6  # relative: of numbers that another machine makes again
 _made = Memo(room=0, few=2)  # a second pack of a run need not make its tables again
@@ -68,7 +68,7 @@ def _tables_again(
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RiskWeightedWarning)  # the run has said it
-        return _made_of_fits(run, confidential, _work(run, confidential, reporter))
+        return _made_of_fits(run, confidential, work_of(run, confidential, reporter))
 
 
 def _made_of_fits(
@@ -82,13 +82,15 @@ def _made_of_fits(
     tuned = run.manifest["tuning"]
     refuse_other_settings(
         work.study if tuned is None else asking_study(work.study, tuned),
-        work.prepared().fingerprint,
+        work.fingerprint,
         run.streams,
     )
     for scheme in run.schemes:
         datasets = work.drawn(scheme)
         writer = DatasetWriter(datasets.only(work.study.released(confidential)))
-        for number, path in enumerate(sorted((run.folder / "synthetic" / scheme).iterdir())):
+        for number, path in enumerate(
+            sorted((run.folder / "synthetic" / stem_of(scheme)).iterdir())
+        ):
             if not writer.is_in(path, number):
                 raise not_made(path.relative_to(run.folder).as_posix())
     if precisions(work.fit(run.schemes[0])) != run.manifest["precision"]:
@@ -101,7 +103,7 @@ def _made_of_fits(
         "expected_risk": (result.expected, run.expected),
     }
     held["weights"] = (
-        weights_table({scheme: work.fit(scheme).alphas for scheme in run.schemes}),
+        weights_table({scheme: work.weights(scheme) for scheme in run.schemes}),
         run.weights,
     )
     for name, (made, stored) in held.items():
@@ -118,7 +120,7 @@ def _made_of_fits(
     }
 
 
-def _work(run: FinishedRun, confidential: pd.DataFrame, reporter: Reporter) -> Work:
+def work_of(run: FinishedRun, confidential: pd.DataFrame, reporter: Reporter) -> Work:
     """The stages of a run, whose fits are those in its folder."""
     study = replace(run.study, seed=run.streams.seed)
     stages = Stages(
@@ -180,7 +182,7 @@ def _lacking(run: FinishedRun) -> str:
     missing = [key for key in keys if key not in measures()]
     if not missing:
         return ""
-    if went := [key for key in missing if key in GONE]:
+    if went := [key for key in missing if key in REPLACED["measure"]]:
         return (
             f"the run is of an earlier version, of whose measures {listing(went)} are gone: run "
             "the study again"

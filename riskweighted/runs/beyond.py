@@ -21,6 +21,7 @@ from riskweighted.measures.beyond import values_of_attribution, values_of_hidden
 from riskweighted.measures.measure import Value
 from riskweighted.runs.study import Study
 from riskweighted.sequence.fit import Fit
+from riskweighted.weights.given import depends_of
 
 __all__ = ["Disclosed", "attributed", "disclosure_tables", "told_of_hidden", "weighting_of"]
 
@@ -68,22 +69,26 @@ def attributed(
     streams: Streams,
     progress: Advance | None = None,
     refits: int = 3,
+    *,
+    counted_by: str | None = None,
+    of: int | None = None,
 ) -> pd.DataFrame:
     """What the datasets give away of synthesized values, beside what they would without each
     record.
 
     `drawn`: what `fit` draws with the seed that the study has for that; `worlds`: that in which
     risk is measured, and that in which the weights were made; `refits`: of how many records at
-    most.
+    most. Where the fit holds some records of a file, `counted_by`: the column by which these count,
+    instead of the survey weights; `of`: how many records the file has.
     """
-    weights, released = study.weights, study.unaltered(fit.confidential)
     asked = Asked(
-        released,
+        study.unaltered(fit.confidential),
         (),
         study.linking_column,
-        weights.survey,
+        counted_by or study.weights.survey,
         study.release.disclosure,
         study.release.shuffle,
+        of,
     )
     # the same halves, and the same yardstick, for every label
     seed = streams.seed_for("disclosure", "")
@@ -104,9 +109,10 @@ def attributed(
 
 def weighting_of(label: str, study: Study, world: World) -> Weighting | None:
     """How the weights of a label are made, None of a baseline."""
-    return (
-        None if label in study.baselines else Weighting(label, world=world, **study.weights.making)
-    )
+    if label in study.baselines:
+        return None
+    depends = depends_of(world, label, study.weights.depends)
+    return Weighting(label, world=world, depends=depends, **study.weights.making)
 
 
 def told_of_hidden(

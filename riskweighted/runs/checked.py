@@ -17,7 +17,7 @@ from riskweighted.contract.layout import n_parameters
 from riskweighted.contract.synthesizer import Synthesizer, keeps_true_values
 from riskweighted.design.design import Design
 from riskweighted.design.levels import SPARSE, level_members, sparse_levels
-from riskweighted.disclosure.alone import warn_of_columns_that_part
+from riskweighted.disclosure.shuffle import warn_of_columns_that_part
 from riskweighted.intruder.points import warn_of_unscored
 from riskweighted.intruder.world import World
 from riskweighted.measures.survey import checked_design
@@ -30,7 +30,7 @@ from riskweighted.runs.study import Study
 from riskweighted.runs.work import Work
 from riskweighted.sequence.blocks import PreparedSequence
 from riskweighted.sequence.tasks import block_alpha
-from riskweighted.suggest.kind import DESIGN, LEVELS, NUMBER, PLAYING, WEIGHT
+from riskweighted.suggest.evidence import DESIGN, LEVELS, NUMBER, PLAYING, WEIGHT
 from riskweighted.suggest.kinds import check_kinds
 from riskweighted.tuning.settings import check_measurable
 from riskweighted.utility.analyses import checked_own_analyses
@@ -65,9 +65,10 @@ def check_study(
     sum to less than 5, and (`MarginShiftWarning`) where those of a variable whose models were
     chosen for it sum to less than they have parameters, or leave little of one of its levels.
     """
+    work = Work.of(study, confidential, folder)
+    confidential = work.fitted
     _refuse_levels_of_amounts(study, confidential)
     refuse_heaps_of_few(study, confidential)
-    work = Work.of(study, confidential, folder)
     world = work.world()
     if world.scenario.singletons == "error":
         confidential_risk(world)
@@ -90,12 +91,13 @@ def check_study(
     refuse_data_dependent(study, prepared)
     for name in study.baselines:
         work.prepared(name)
-    weights, parameters = work.data_weights(), chosen_parameters(prepared)
+    whole, parameters = work.data_weights(), chosen_parameters(prepared)
+    weights = {scheme: work.of_fitted(alphas) for scheme, alphas in whole.items()}
     for alphas in weights.values():
         for block in prepared.blocks:
             block_alpha(block, alphas)
     if parameters:
-        _warn_of_shift(work.world("weighing"), weights, parameters)
+        _warn_of_shift(work.world("weighing"), whole, parameters)
     _warn_of_overfilling(weights)
     if study.release.shuffle:
         warn_of_columns_that_part(confidential, study.unaltered(confidential))
@@ -122,6 +124,7 @@ def _check_columns(study: Study, confidential: pd.DataFrame) -> None:
                 f"{setting} names {cluster!r}, which is synthesized: name a column that tells "
                 "who belongs together"
             )
+    _check_own_weights(study, confidential)
     _check_survey(study, confidential)
     check_derived(study, confidential)
 
@@ -166,6 +169,26 @@ def _check_kinds(study: Study, confidential: pd.DataFrame) -> None:
                     f"{setting} names {name!r}, which is {kind!r} by [data.kinds]; valid are "
                     f"{listing([*PLAYING, *leave])}"
                 )
+
+
+def _check_own_weights(study: Study, confidential: pd.DataFrame) -> None:
+    """Refuse columns of weights that play another part: weights may tell the value that they are
+    made of.
+    """
+    columns = list(study.weights.columns)
+    require_columns(confidential, columns, "confidential data (weights.schemes)")
+    named = {
+        "scenario.synthetic": study.variables,
+        "scenario.known": study.scenario.known,
+        "synthesizer": study.synthesizer.columns_among(confidential.columns),
+        "release.columns": study.release.columns,
+    }
+    for setting, names in named.items():
+        if both := [name for name in columns if name in names]:
+            raise InputError(
+                f"{setting} names {listing(both)}, a column of weights (weights.schemes), which "
+                "may tell the value that it is made of: leave it out there"
+            )
 
 
 def _check_survey(study: Study, confidential: pd.DataFrame) -> None:
@@ -231,17 +254,14 @@ def _sparse_levels(
     keeps no `Design`.
     """
     sparse: dict[str, tuple[str, ...]] = {}
-    for link in prepared.links:
-        design = (
-            None if link.values is None else getattr(link.values.model.prepared, "design", None)
-        )
-        if link.values is None or not isinstance(design, Design):
+    for block in (block for link in prepared.links for block in link.parts):
+        model = block.model
+        design = getattr(model.prepared, "design", None)
+        if not isinstance(design, Design):
             continue
-        members, model = level_members(design), link.values.model
+        members = level_members(design)
         for scheme, alphas in weights.items():
-            names = sparse_levels(
-                members, model.weights(block_alpha(link.values, alphas)).to_numpy()
-            )
+            names = sparse_levels(members, model.weights(block_alpha(block, alphas)).to_numpy())
             sparse[scheme] = (*sparse.get(scheme, ()), *names)
             if names:
                 columns = dict.fromkeys(re.split(r"\[| = ", name)[0] for name in names)
@@ -253,7 +273,7 @@ def _sparse_levels(
                 have = "has" if len(names) == 1 else "each have"
                 warnings.warn(
                     f"scheme {scheme!r}: {len(names)} of {len(members)} levels of what predicts "
-                    f"{link.variable!r}, of {listing(columns)}, "
+                    f"{block.variable!r}, of {listing(columns)}, "
                     f"{have} weights that sum to less than {SPARSE:g}: the prior decides what is "
                     f"drawn there; merge levels{bounds}",
                     SparseLevelWarning,

@@ -353,7 +353,7 @@ def _from_json(content: bytes) -> Choice:
 def study_text(study: Study, folder: Path, remark: str) -> str:
     """A study as the text of a study file that lies in `folder`; `remark` is its first line."""
     table = to_table(study)
-    for name in ("path", "variables"):
+    for name in ("path", "variables", "units"):
         if (path := getattr(study.data, name)) is not None:
             table["data"][name] = path_from(folder, path)
     return f"# {remark}\n" + as_toml(table)

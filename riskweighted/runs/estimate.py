@@ -32,6 +32,7 @@ from riskweighted.evaluation.expected import find_mechanism
 from riskweighted.evaluation.fit_check import check_fit, draws_for
 from riskweighted.intruder.world import World, make_world
 from riskweighted.runs.beyond import attributed, told_of_hidden, weighting_of
+from riskweighted.runs.looked import looked_at
 from riskweighted.runs.study import Study
 from riskweighted.runs.work import Work
 from riskweighted.sampling.block_fit import BlockFit, PreparedModel
@@ -103,7 +104,11 @@ def estimate_run(work: Work) -> Estimate:
         share = len(work.confidential) / len(some.world.confidential)
         further, written = _after(some, share)
         if some.fit is not None and some.fit.estimates and not some.fit.keeps_true_values:
-            further |= _disclosing(work, some, some.fit, share, seconds | further)
+            looked = len(work.confidential)
+            if work.rows is not None and looked > 2 * looked_at(work.study):
+                looked = looked_at(work.study)
+            of_looked = looked / len(some.world.confidential)
+            further |= _disclosing(work, some, some.fit, of_looked, seconds | further)
     posteriors = _posteriors(work, some.fit)
     return Estimate(
         seconds | further, memory_peak() + _held(work) + posteriors, written + posteriors + _TABLES
@@ -205,10 +210,10 @@ class _Some:
 
 def _some(work: Work) -> _Some:
     """`_ROWS` of the records, or all."""
-    world, model, data = work.world(), work.prepared(), work.confidential
-    if len(data) > _ROWS:
-        data = data.sample(_ROWS, random_state=0).sort_index()
-        world = make_world(data, replace(world.scenario, singletons="protect"))
+    world, model, data = work.world(), work.prepared(), work.fitted
+    if len(data) > _ROWS or work.rows is not None:
+        data = data.sample(min(_ROWS, len(data)), random_state=0).sort_index()
+        world = make_world(data, replace(world.scenario, singletons="protect"), world.units)
         survey = None if model.survey is None else model.survey[data.index]
         if model.of_one:
             block = model.blocks[0].model
@@ -281,6 +286,7 @@ def _after(some: _Some, share: float) -> tuple[dict[str, float], float]:
         evaluate_world,
         settings=settings,
         analysis=None,
+        mechanisms={},
         unaltered=study.unaltered(world.confidential),
         random_seed=0,
     )

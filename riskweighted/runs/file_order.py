@@ -16,7 +16,14 @@ from riskweighted.disclosure.row_order import UNLIKELY, in_order, order_chance
 from riskweighted.disclosure.shuffle import released_patterns
 from riskweighted.runs.study import Study
 
-__all__ = ["numbered_anew", "numbered_columns", "order_told", "states_order", "units_together"]
+__all__ = [
+    "numbered_anew",
+    "numbered_columns",
+    "order_told",
+    "states_order",
+    "units_numbered",
+    "units_together",
+]
 
 # different values, as a share of the records: of those, and of units
 _NEARLY_ALL, _MANY = 0.95, 0.1
@@ -38,7 +45,7 @@ def units_together(study: Study, confidential: pd.DataFrame) -> np.ndarray | Non
     leaves too. Otherwise None, since rows that stood together would tell the units.
     """
     column = study.linking_column
-    if column is None or column not in study.unaltered(confidential):
+    if column is None or column not in study.released(confidential):
         return None
     return np.asarray(pd.factorize(confidential[column], use_na_sentinel=False)[0])
 
@@ -59,7 +66,7 @@ def states_order(units: np.ndarray, columns: pd.DataFrame) -> bool:
 
 def numbered_columns(study: Study, confidential: pd.DataFrame) -> list[str]:
     """The columns that leave unaltered and number the records, or the units, in the order of the
-    file, so that they leave with new numbers.
+    file, so that they leave with new numbers; of a study with units their id, whatever it is.
 
     Whole numbers, or texts that end in such (P001), hardly any of which is left out: a measurement
     by which a file is sorted is none. Columns that the study declares (`release.derived`), knows,
@@ -78,9 +85,14 @@ def numbered_columns(study: Study, confidential: pd.DataFrame) -> list[str]:
         if name == study.linking_column or not re.search(rf"\b{re.escape(name)}\b", said)
     ]
     return [
-        name
-        for name in names
-        if _is_numbered(confidential[name], _MANY if name == study.linking_column else _NEARLY_ALL)
+        *([] if study.units is None else [study.units.id]),
+        *(
+            name
+            for name in names
+            if _is_numbered(
+                confidential[name], _MANY if name == study.linking_column else _NEARLY_ALL
+            )
+        ),
     ]
 
 
@@ -114,6 +126,20 @@ def _whole_numbers(column: pd.Series) -> np.ndarray | None:
     return np.array([float(match[2]) for match in found if match])
 
 
+def units_numbered(column: pd.Series) -> pd.Series:
+    """An id of units (n,) with the numbers from 1 on in the order of its rows, as text where it is
+    text.
+    """
+    codes = pd.factorize(column)[0] + 1
+    if holds_numbers(column):
+        return pd.Series(codes, column.index, column.dtype, column.name)
+    width = len(str(codes.max()))
+    texts = pd.Series([f"{code:0{width}d}" for code in codes], column.index, name=column.name)
+    return texts.astype(
+        "category" if isinstance(column.dtype, pd.CategoricalDtype) else column.dtype
+    )
+
+
 def numbered_anew(column: pd.Series) -> pd.Series:
     """A column (n,) of numbers, or of texts that end in such, numbered from its least one in the
     order of its rows.
@@ -132,26 +158,19 @@ def numbered_anew(column: pd.Series) -> pd.Series:
     )
 
 
-def order_told(
-    study: Study, confidential: pd.DataFrame, position: np.ndarray | None = None, tests: int = 1
-) -> Iterator[str]:
+def order_told(study: Study, confidential: pd.DataFrame) -> Iterator[str]:
     """What a release is refused for: columns that leave unaltered, tell the order of the file and
     with it that of a variable.
 
     Looked at are columns of nearly distinct values whose rank correlation with the number of the
     row is .9 or more; of those that no model reads and nobody knows, which may number households,
     also columns with a value for every tenth record. Columns that leave with new numbers are none.
-    ``position`` (n,): where each record stands, if not in its row; ``tests``: in how many parts
-    this is asked.
     """
     count, unaltered = len(confidential), study.unaltered(confidential)
     if count < _FEWEST:
         return
-    places = pd.Series(np.arange(count) if position is None else position)
-    spared = {
-        *study.release.derived,
-        *(numbered_columns(study, confidential) if position is None else ()),
-    }
+    places = pd.Series(np.arange(count))
+    spared = {*study.release.derived, *numbered_columns(study, confidential)}
     read = {*study.scenario.known, *study.synthesizer.columns_among(confidential.columns)}
     for name in unaltered:
         different = confidential[name].nunique()
@@ -166,7 +185,7 @@ def order_told(
             # such as households, whose members are alike
             units = pd.factorize(confidential[name], use_na_sentinel=False)[0]
             chances = {
-                other: tests * order_chance(confidential[other], numbers, patterns, units)
+                other: order_chance(confidential[other], numbers, patterns, units)
                 for other in study.variables
             }
             if told := [other for other, chance in chances.items() if chance < UNLIKELY]:

@@ -13,20 +13,22 @@ import pandas as pd
 from riskweighted.common.checks import check_path
 from riskweighted.common.datasets import Datasets
 from riskweighted.common.errors import InputError, listing
-from riskweighted.common.fingerprints import file_hash
+from riskweighted.common.fingerprints import file_hash, fingerprint
 from riskweighted.common.frames import with_columns
 from riskweighted.common.seeds import Streams
 from riskweighted.data.io import read_datasets, read_table
+from riskweighted.data.parts import files_named
 from riskweighted.data.variable import TEXTS
 from riskweighted.data.variables import Variables
 from riskweighted.design.precision import LEVELS
-from riskweighted.evaluation.tables import CONFIDENTIAL
-from riskweighted.evaluation.verdicts import Verdict, find_verdicts
+from riskweighted.evaluation.verdicts import OF_EACH, Verdict, find_verdicts
 from riskweighted.runs.card import run_card
 from riskweighted.runs.folder import (
     DATA_PATH,
     DESCRIBED,
+    OWN_WEIGHTS,
     check_dataset,
+    check_of_each,
     check_records,
     check_tables,
     posterior_name,
@@ -36,27 +38,19 @@ from riskweighted.runs.folder import (
 from riskweighted.runs.randomness import FILE, load_streams
 from riskweighted.runs.reasons import REASONS
 from riskweighted.runs.study import Study, read_study
+from riskweighted.weights.names import stem_of
 
 if TYPE_CHECKING:
     import xarray as xr
 
 __all__ = [
-    "DRAWN",
-    "OURS",
-    "SAMPLE",
     "TABLES",
     "FinishedRun",
-    "SampledRun",
     "data_file",
     "data_places",
     "find_confidential",
     "load_run",
 ]
-
-SAMPLE = "confidential/sample.parquet"  # of a run of data in parts
-# before the names of columns that are not the data's: weight, risk and expected risk under a label
-OURS = "riskweighted "
-DRAWN = f"{OURS}drawn of "
 
 TABLES = (
     "summary",
@@ -67,8 +61,11 @@ TABLES = (
     "disclosure",
     "disclosure_verdicts",
 )
-_RECORDS, _EXPECTED = "confidential/identification_risk.csv", "confidential/expected_risk.csv"
-_WEIGHTS = "confidential/weights.csv"
+_RECORDS, _EXPECTED, _WEIGHTS = (
+    "confidential/identification_risk",
+    "confidential/expected_risk",
+    "confidential/weights",
+)
 
 
 @dataclass(frozen=True)
@@ -122,17 +119,6 @@ class FinishedRun:
         count: int = self.manifest["input"]["records"]
         return count
 
-    @property
-    def parts(self) -> int | None:
-        """In how many parts its datasets lie; None where each is a file."""
-        count: int | None = self.manifest["input"].get("parts")
-        return count
-
-    @property
-    def shown(self) -> int:
-        """How many of them ``synthetic``, ``records``, ``expected`` and ``weights`` hold."""
-        return self.total
-
     def with_tables(self, tables: dict[str, pd.DataFrame]) -> "FinishedRun":
         """The same run with other tables; what was read of it is not read again."""
         other = replace(self, tables=tables)
@@ -176,7 +162,7 @@ class FinishedRun:
             paths = [self.folder / name for name in files]
             frames = _shared(first, list(read_datasets(paths, first, self.study.variables, texts)))
             for frame, name in zip(frames, files, strict=True):
-                check_dataset(frame, name, columns, self._numeric, self.shown)
+                check_dataset(frame, name, columns, self._numeric, self.total)
             datasets[scheme] = frames if self.described is None else _typed(frames, self.described)
         return datasets
 
@@ -197,7 +183,7 @@ class FinishedRun:
             file,
             self.study.variables,
             self._numeric,
-            self.shown,
+            self.total,
         )
 
     @property
@@ -209,15 +195,20 @@ class FinishedRun:
             if self.manifest.get("precision", {}).get(name) != LEVELS
         ]
 
+    def _of_records(self, name: str, labels: Sequence[str]) -> pd.DataFrame:
+        """A table (n, labels) of the records."""
+        file = _file_of(self.manifest, name)
+        return check_records(read_table(self.folder / file), file, labels, self.total)
+
     @cached_property
     def records(self) -> pd.DataFrame:
         labels = [str(label) for label in self.tables["summary"]["label"]]
-        return check_records(read_table(self.folder / _RECORDS), _RECORDS, labels, self.shown)
+        return self._of_records(_RECORDS, labels)
 
     @cached_property
     def expected(self) -> pd.DataFrame:
         labels = [str(label) for label in self.tables["summary"]["label"]]
-        return check_records(read_table(self.folder / _EXPECTED), _EXPECTED, labels, self.shown)
+        return self._of_records(_EXPECTED, labels)
 
     @cached_property
     def weights(self) -> pd.DataFrame:
@@ -226,7 +217,7 @@ class FinishedRun:
             for scheme in self.schemes
             for name in weight_names(scheme, self.study.variables).values()
         ]
-        return check_records(read_table(self.folder / _WEIGHTS), _WEIGHTS, names, self.shown)
+        return self._of_records(_WEIGHTS, names)
 
     def alpha(self, scheme: str) -> pd.DataFrame:
         """The weights of a scheme, (n, V), a column for each synthesized variable."""
@@ -248,55 +239,6 @@ class FinishedRun:
     def posterior_path(self, scheme: str) -> Path:
         """Where the fit of a scheme is stored, for `load_fit`."""
         return self.folder / "confidential" / "posterior" / posterior_name(scheme)
-
-
-@dataclass(frozen=True)
-class SampledRun(FinishedRun):
-    """A finished run of data in parts: of its records, and of what was drawn for them, it holds
-    those of a sample taken at random.
-    """
-
-    @cached_property
-    def _sample(self) -> pd.DataFrame:
-        return pd.read_parquet(self.folder / SAMPLE)
-
-    @property
-    def shown(self) -> int:
-        return len(self._sample)
-
-    @cached_property
-    def confidential(self) -> pd.DataFrame:
-        """The confidential data of the sample."""
-        return self._sample[[name for name in self._sample if not name.startswith(OURS)]]
-
-    @cached_property
-    def synthetic(self) -> dict[str, Sequence[pd.DataFrame]]:
-        base, target = self.confidential[self.study.released(self.confidential)], self.study.target
-        datasets: dict[str, Sequence[pd.DataFrame]] = {}
-        for scheme in self.schemes:
-            names = [f"{DRAWN}{scheme}/{place}" for place in range(1, self.study.release.L + 1)]
-            datasets[scheme] = Datasets(
-                base, [{target: self._sample[name].rename(target)} for name in names]
-            )
-        return datasets
-
-    def _told(self, what: str, labels: Sequence[str]) -> pd.DataFrame:
-        return pd.DataFrame({label: self._sample[f"{OURS}{what} {label}"] for label in labels})
-
-    @cached_property
-    def records(self) -> pd.DataFrame:
-        return self._told("risk", [str(label) for label in self.tables["summary"]["label"]])
-
-    @cached_property
-    def expected(self) -> pd.DataFrame:
-        return with_columns(
-            self._told("expected", self.schemes),
-            {CONFIDENTIAL: self._sample[f"{OURS}risk {CONFIDENTIAL}"]},
-        )
-
-    @cached_property
-    def weights(self) -> pd.DataFrame:
-        return self._told("weight", self.schemes)
 
 
 def load_run(path: str | Path) -> FinishedRun:
@@ -332,8 +274,12 @@ def load_run(path: str | Path) -> FinishedRun:
     tables = {name: read_table(folder / "tables" / f"{name}.csv") for name in TABLES}
     why = "tables/reasons.csv"
     tables |= {"reasons": read_table(folder / why)} if why in manifest["files"] else {}
-    run = (SampledRun if _in_parts(manifest) else FinishedRun)(folder, manifest, tables)
+    run = FinishedRun(folder, manifest, tables)
+    names = [name for name in OF_EACH if f"tables/{name}.csv" in manifest["files"]]
+    tables |= {name: read_table(folder / "tables" / f"{name}.csv") for name in names}
     check_tables(tables, run.study.weights.schemes, run.study.variables, folder)
+    if run.study.intruders:
+        check_of_each(tables, [each.name for each in run.study.intruders], run.schemes, folder)
     return run
 
 
@@ -421,7 +367,9 @@ def _check_version(folder: Path, manifest: Mapping[str, Any]) -> None:
 
 def _datasets(manifest: Mapping[str, Any], scheme: str) -> list[str]:
     """The files of a scheme's synthetic datasets, in order; their numbers have leading zeros."""
-    return sorted(name for name in manifest["files"] if name.startswith(f"synthetic/{scheme}/"))
+    return sorted(
+        name for name in manifest["files"] if name.startswith(f"synthetic/{stem_of(scheme)}/")
+    )
 
 
 def _check_complete(folder: Path, manifest: Mapping[str, Any]) -> None:
@@ -448,14 +396,14 @@ def _check_complete(folder: Path, manifest: Mapping[str, Any]) -> None:
             f"the run {str(folder)!r} has the fits of one variable in their form before 2026-11: "
             "run the study again"
         )
-    of_records = [SAMPLE] if _in_parts(manifest) else [_RECORDS, _EXPECTED, _WEIGHTS]
+    of_records = [_file_of(manifest, name) for name in (_RECORDS, _EXPECTED, _WEIGHTS)]
     needed = [*(f"tables/{name}.csv" for name in TABLES), *of_records, FILE, *posteriors]
     lacking = [name for name in needed if name not in files]
     if lacking:
         raise InputError(
             f"the run {str(folder)!r} is incomplete: its manifest lacks {listing(lacking)}"
         )
-    expected = manifest["input"]["parts"] if _in_parts(manifest) else settings["release"]["L"]
+    expected = settings["release"]["L"]
     for scheme in settings["weights"]["schemes"]:
         count = len(_datasets(manifest, scheme))
         if count != expected:
@@ -465,9 +413,12 @@ def _check_complete(folder: Path, manifest: Mapping[str, Any]) -> None:
             )
 
 
-def _in_parts(manifest: Mapping[str, Any]) -> bool:
-    """Whether a run was made part by part."""
-    return manifest["input"].get("parts") is not None
+def _file_of(manifest: Mapping[str, Any], name: str) -> str:
+    """The file of a table of the records: parquet of a large file, else csv."""
+    return next(
+        (file for file in (f"{name}.csv", f"{name}.parquet") if file in manifest["files"]),
+        f"{name}.csv",
+    )
 
 
 def _check_unchanged(folder: Path, files: Mapping[str, str]) -> None:
@@ -509,30 +460,35 @@ def data_places(run: FinishedRun) -> list[Path]:
     return [folder / name, folder.parent / name, *(folder / path for path in read)]
 
 
+def _is_there(path: Path) -> bool:
+    """Whether a file, or one that a pattern names, is there."""
+    return any(file.is_file() for file in files_named(path))
+
+
 def data_file(run: FinishedRun) -> Path:
     """The file that a run was made from, of those that are there; where none is, the first that was
     looked for.
     """
     places = data_places(run)
-    files = [file for file in places if file.is_file()]
-    ours = [file for file in files if file_hash(file) == run.manifest["input"].get("sha256")]
+    files = [file for file in places if _is_there(file)]
+    sha256 = run.manifest["input"].get("sha256")
+    ours = [file for file in files if file.is_file() and file_hash(file) == sha256]
     return (*ours, *files, *places)[0]
 
 
 def find_confidential(run: FinishedRun, path: str | Path | None = None) -> pd.DataFrame:
     """The confidential data that a run was made from: the file at `path`, else embedded data or the
-    file that is found (`data_file`). Of a run of data in parts those of its sample.
+    file that is found (`data_file`), or all of its parts.
 
     Refuses a file that is absent, or has another SHA-256 or number of records.
     """
-    if isinstance(run, SampledRun):
-        return run.confidential
     data, recorded = run.study.data, run.manifest["input"]
+    weights = run.folder / OWN_WEIGHTS if OWN_WEIGHTS in run.manifest["files"] else None
     if path is None and data.embedded is not None:
-        confidential = data.read()
+        confidential = run.study.read_data(weights=weights)
     else:
         file = Path(path) if path is not None else data_file(run)
-        if not file.is_file():
+        if not _is_there(file):
             where = (
                 "say where it is (--confidential FILE; in the study of an attack, [run] "
                 "confidential)"
@@ -540,12 +496,19 @@ def find_confidential(run: FinishedRun, path: str | Path | None = None) -> pd.Da
             raise InputError(
                 f"the confidential data {file.name!r} is not at {str(file)!r}: {where}"
             )
-        if recorded.get("sha256") is not None and file_hash(file) != recorded["sha256"]:
+        confidential, digest = None, None
+        if file.is_file() and data.units is None:
+            digest = file_hash(file)
+        else:
+            confidential = run.study.read_data(file, run.described, weights)
+            digest = fingerprint(confidential)
+        if recorded.get("sha256") is not None and digest != recorded["sha256"]:
             raise InputError(
                 f"{str(file)!r} is not the data that the run was made from: its SHA-256 differs "
                 "from the manifest's"
             )
-        confidential = data.read(file, run.described)
+        if confidential is None:
+            confidential = run.study.read_data(file, run.described, weights)
     if len(confidential) != recorded["records"]:
         raise InputError(
             f"the confidential data has {len(confidential)} records, and the run was made from "

@@ -19,7 +19,7 @@ import pandas as pd
 from riskweighted.common.atomic import make_folder, write_file
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.fingerprints import file_hash, versions
-from riskweighted.common.frames import holds_numbers
+from riskweighted.common.frames import holds_numbers, with_columns
 from riskweighted.common.settings import to_table
 from riskweighted.data.io import DatasetWriter, write_table
 from riskweighted.data.parts import is_pattern
@@ -27,7 +27,9 @@ from riskweighted.data.sidecar import sidecar_text
 from riskweighted.design.precision import LEVELS, in_words
 from riskweighted.evaluation.summary import CONVERGED, FIT_COLUMNS, FITS, summary_columns
 from riskweighted.evaluation.tables import COLUMNS, CONFIDENTIAL, Statistic
+from riskweighted.evaluation.verdicts import INTRUDER, OF_EACH
 from riskweighted.runs.randomness import FILE, question, streams_bytes
+from riskweighted.weights.names import stem_of
 
 if TYPE_CHECKING:  # at run time it would load PyMC
     import xarray as xr
@@ -42,7 +44,9 @@ __all__ = [
     "CONCERNED",
     "DATA_PATH",
     "DESCRIBED",
+    "OWN_WEIGHTS",
     "check_dataset",
+    "check_of_each",
     "check_records",
     "check_replaceable",
     "check_tables",
@@ -50,7 +54,6 @@ __all__ = [
     "precisions",
     "read_posterior",
     "weight_names",
-    "write_manifest",
     "write_results",
 ]
 
@@ -84,6 +87,7 @@ DATA_PATH = "confidential/data.txt"  # where the data lie, from the folder on in
 # what the data's own file, or one beside it, says of the columns; levels of its categories are
 # those of confidential records
 DESCRIBED = "confidential/variables.toml"
+OWN_WEIGHTS = "confidential/own_weights.csv"
 # by scheme the records that a broken rule of disclosure concerns, and which rule
 CONCERNED = "confidential/disclosure_records.csv"
 _GUIDE = """What lies here
@@ -131,28 +135,38 @@ def write_results(
         if fitted.keeps_true_values:
             # Not synthetic: most of its values are true ones. And one is enough, the others are the
             # same.
-            write_table(datasets[0], secret / f"{label}.{study.release.format}", private=True)
+            write_table(
+                datasets[0], secret / f"{stem_of(label)}.{study.release.format}", private=True
+            )
             continue
         writer = DatasetWriter(datasets.only(columns))
-        make_folder(result / "synthetic" / label, private=True)
+        make_folder(result / "synthetic" / stem_of(label), private=True)
         for number in range(len(datasets)):
             writer.write(
                 number,
                 result
                 / "synthetic"
-                / label
+                / stem_of(label)
                 / f"synthetic_{number + 1:0{digits}d}.{study.release.format}",
             )
     for name, table in tables.items():
         write_table(table, result / "tables" / f"{name}.csv")
     if (described := study.data.described) is not None:
         write_file(result / DESCRIBED, sidecar_text(described, ".toml"), private=True)
-    weights = weights_table({scheme: fits[scheme].alphas for scheme in study.weights.schemes})
-    write_table(weights.rename_axis("row"), secret / "weights.csv", index=True, private=True)
-    for name, table in records.items():
-        write_table(table.rename_axis("row"), secret / f"{name}.csv", index=True, private=True)
+    if study.weights.file is not None:
+        write_file(result / OWN_WEIGHTS, study.weights.file.read_bytes(), private=True)
+    weights = weights_table({scheme: work.weights(scheme) for scheme in study.weights.schemes})
+    ending = "csv" if work.rows is None else "parquet"  # of a large file
+    for name, table in {"weights": weights, **records}.items():
+        by_row = table.rename_axis("row").reset_index()
+        write_table(by_row, secret / f"{name}.{ending}", private=True)
     concerned = pd.concat(
-        [work.disclosed(label).concerned for label in work.labels], ignore_index=True
+        [
+            with_columns(of.disclosed(label).concerned, {"intruder": name} if name else {})
+            for name, of in work.by_each().items()
+            for label in work.labels
+        ],
+        ignore_index=True,
     )
     write_table(concerned, result / CONCERNED, private=True)
     make_folder(secret / "posterior", private=True)
@@ -162,12 +176,18 @@ def write_results(
     if study_file is not None:
         write_file(secret / "study.toml", study_file, private=True)
     path = study.data.path
-    read = {
+    joined = study.data.units is not None
+    digest = file_hash(path) if path is not None and path.is_file() and not joined else None
+    read: dict[str, object] = {
         "records": len(work.confidential),
-        "sha256": file_hash(path) if path is not None and path.is_file() else None,
-        "question": question(study, work.prepared().fingerprint),
+        "sha256": work.fingerprint
+        if digest is None and (joined or study.data.in_parts)
+        else digest,
+        "question": question(study, work.fingerprint),
     }
-    write_manifest(
+    if work.rows is not None:
+        read["fitted"] = len(work.rows)
+    _write_manifest(
         study,
         work.streams,
         result,
@@ -177,7 +197,7 @@ def write_results(
     )
 
 
-def write_manifest(
+def _write_manifest(
     study: "Study",
     streams: "Streams",
     result: Path,
@@ -185,12 +205,11 @@ def write_manifest(
     read: Mapping[str, object],
     *,
     tuned: "TunedScheme | None" = None,
-    hashes: Mapping[str, str] | None = None,
 ) -> None:
     """Write what says what the folder `result` is, in the working folder beside its place, last:
     seed and entropy, where the data lie, a guide, and the manifest of all files.
 
-    `read`: of the input; `hashes`: of files whose SHA-256 is known.
+    `read`: of the input.
     """
     write_file(result / FILE, streams_bytes(streams), private=True)
     if study.data.path is not None:
@@ -205,13 +224,15 @@ def write_manifest(
         for path in sorted(result.rglob("*"))
         if path.is_file()
     }
-    settings, known = to_table(study), hashes or {}
+    settings = to_table(study)
     del settings["seed"]
-    for name in ("path", "variables"):
+    for name in ("path", "variables", "units"):
         if (path := getattr(study.data, name)) is not None:
             settings["data"][name] = (
                 f"{path.parent.name}/{path.name}" if is_pattern(path) else path.name
             )
+    if study.weights.file is not None:
+        settings["weights"]["file"] = study.weights.file.name
     manifest = {
         "settings": settings,
         "versions": versions(),
@@ -223,7 +244,7 @@ def write_manifest(
             if (statement := study.statement()) is not None
             else {}
         ),
-        "files": {name: known.get(name) or file_hash(path) for name, path in files.items()},
+        "files": {name: file_hash(path) for name, path in files.items()},
     }
     write_file(result / "manifest.json", json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
 
@@ -332,6 +353,24 @@ def check_tables(
             )
 
 
+def check_of_each(
+    tables: Mapping[str, pd.DataFrame],
+    intruders: Sequence[str],
+    schemes: Sequence[str],
+    folder: Path,
+) -> None:
+    """Refuse tables by intruder that lack a column, an intruder or a scheme."""
+    further = ((*COLUMNS,), ("group", "D", "upper"), ("verdict", "reasons", "outside"))
+    for name, columns in zip(OF_EACH, further, strict=True):
+        table, place = tables.get(name, pd.DataFrame()), f"tables/{name}.csv"
+        _require(table, place, (INTRUDER, "label", *columns), _MEASURED if "key" in columns else ())
+        rows = set(zip(table[INTRUDER], table["label"], strict=True))
+        if any((intruder, scheme) not in rows for intruder in intruders for scheme in schemes):
+            raise InputError(
+                f"{str(folder)!r}: {place!r} must have a row of each scheme by each intruder"
+            )
+
+
 def _of_study(statistic: Statistic, variables: Sequence[str]) -> bool:
     """Whether a measure is of the registry, and of no variable or one that the study
     synthesizes.
@@ -378,7 +417,7 @@ def weight_names(scheme: str, variables: Sequence[str]) -> dict[str, str]:
 
 def posterior_name(scheme: str) -> str:
     """The file that holds a scheme's fit, an archive of one a block."""
-    return f"{scheme}.zip"
+    return f"{stem_of(scheme)}.zip"
 
 
 def read_posterior(path: Path, convergence: pd.DataFrame) -> "xr.Dataset":

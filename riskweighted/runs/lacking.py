@@ -15,7 +15,7 @@ from riskweighted.design.formulas import sides
 from riskweighted.runs.amended import Table, as_chain, with_settings, without_columns
 from riskweighted.runs.study import Study
 from riskweighted.suggest.columns import Column, look_at
-from riskweighted.suggest.kind import LEVELS, NUMBER, PLAYING, UNIT_ID
+from riskweighted.suggest.evidence import LEVELS, NUMBER, PLAYING, UNIT_ID
 from riskweighted.suggest.kinds import kinds_of
 from riskweighted.suggest.roles import giving_away, may_leave, sampled, telling
 from riskweighted.suggest.suggestion import term_of

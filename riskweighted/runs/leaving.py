@@ -13,22 +13,31 @@ from riskweighted.common.ranks import order_alike
 from riskweighted.derivation.derived import REFUSE, derived
 from riskweighted.derivation.judging import EXACT
 from riskweighted.runs.study import Study
-from riskweighted.suggest.kind import DESIGN, NUMBER, RECORD_ID, UNIT_ID, WEIGHT, ColumnKind
+from riskweighted.suggest.evidence import DESIGN, NUMBER, RECORD_ID, UNIT_ID, WEIGHT, ColumnKind
 from riskweighted.suggest.roles import patterns_of, sampled
+from riskweighted.weights.given import source_of
+from riskweighted.weights.names import FILE, OWN, PUBLIC, parse_scheme
 
 __all__ = ["ids_first", "of_release"]
 
 _ALIKE = 0.99  # rank correlation of a function that rises or falls; others are not looked for
 _OFFERED = (WEIGHT, DESIGN)
+_READ = {
+    None: "tried without twenty records each",
+    PUBLIC: "stated to read no value that is synthesized",
+    OWN: "stated to read the record's own value alone",
+    FILE: "taken to read others' values: what their datasets give away is not judged of a column",
+}
 _MOST_OFFERED = 3  # columns of the design that are named: replicate weights are hundreds
 
 
 def of_release(study: Study, data: pd.DataFrame, kinds: Sequence[ColumnKind]) -> list[str]:
-    """A sentence each, in this order: of a release of one column, or of none unaltered; what units
-    group; targets that are functions of others; columns of the design that analysts of a survey
-    need, each with the records that it singles out.
+    """A sentence each, in this order: of weights that are the user's; of a release of one column,
+    or of none unaltered; what units group; targets that are functions of others; columns of the
+    design that analysts of a survey need, each with the records that it singles out.
     """
     return [
+        *_own_weights(study),
         *_few(study, data),
         *_units(study, data, kinds),
         *_functions(study, data, kinds),
@@ -40,6 +49,15 @@ def ids_first(names: Sequence[str], kinds: Sequence[ColumnKind]) -> list[str]:
     """Names with those of records and units before the others."""
     ids = {of.name for of in kinds if of.kind in (RECORD_ID, UNIT_ID)}
     return sorted(names, key=lambda name: name not in ids)
+
+
+def _own_weights(study: Study) -> Iterator[str]:
+    """Whose weights they are, and what they are taken to depend on."""
+    stated = study.weights.depends
+    for scheme in study.weights.own:
+        of_column = parse_scheme(scheme).column is not None
+        read = _READ[FILE if of_column and stated is None else stated]
+        yield f"weights of {scheme} are yours ({source_of(scheme)}), {read} (weights.depends)"
 
 
 def _few(study: Study, data: pd.DataFrame) -> Iterator[str]:
@@ -64,9 +82,15 @@ def _units(study: Study, data: pd.DataFrame, kinds: Sequence[ColumnKind]) -> Ite
             and not any(_same_units(data, of.name, other) for other in named)
         ):
             count = f"{data[of.name].nunique():,} units in {len(data):,} records"
+            drawn = (
+                ""
+                if study.synthesizer.formula is not None
+                else f"[units] id = {of.name!r} draws the members of each together, as they are "
+                "not without; "
+            )
             yield (
-                f"{of.name} groups {count}: [release] unit = {of.name!r} leaves out whole ones "
-                "where records are held out"
+                f"{of.name} groups {count}: {drawn}[release] unit = {of.name!r} leaves out whole "
+                "ones where records are held out"
             )
 
 

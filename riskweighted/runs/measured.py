@@ -12,6 +12,7 @@ from riskweighted.evaluation.fit_check import fit_verdict
 from riskweighted.evaluation.judgement import FITS, JUDGED
 from riskweighted.evaluation.summary import CONVERGED_WORDS, FIT_COLUMNS
 from riskweighted.runs.beyond import disclosure_tables
+from riskweighted.runs.intruders import by_each
 from riskweighted.runs.work import Work
 from riskweighted.sampling.convergence import deciding, verdict_of
 from riskweighted.sequence.fit import Fit
@@ -37,7 +38,7 @@ def measured(
         ),
     )
     fitted = {label: fit for label, fit in fits.items() if len(fit.diagnostics)}
-    means = {label: float(fit.alpha.to_numpy().mean()) for label, fit in fitted.items()}
+    means = {label: float(work.weights(label).to_numpy().mean()) for label in fitted}
     summary = summary_table(
         result, {label: fit.diagnostics for label, fit in fitted.items()}, means, fit_check
     )
@@ -46,6 +47,9 @@ def measured(
         **_tables(work, fits, result),
         "fit_check": fit_check,
     }
+    if work.study.intruders:
+        of_each, disclosed = by_each(work, labels, result)
+        return result, tables | disclosure_tables(disclosed) | of_each
     return result, tables | disclosure_tables({label: work.disclosed(label) for label in labels})
 
 
@@ -61,10 +65,7 @@ def _draw(work: Work, labels: Sequence[str]) -> None:
 
 def _tables(work: Work, fits: Mapping[str, Fit], result: Evaluation) -> dict[str, pd.DataFrame]:
     """Risk, utility and convergence of every label."""
-    synthetic = {
-        label: work.drawn(label) for label, fitted in fits.items() if not fitted.keeps_true_values
-    }
-    released = released_rows(work.world(), synthetic, work.study.unaltered(work.confidential))
+    released = released_rows(work.world(), work.study.unaltered(work.confidential))
     return {
         "risk": pd.concat([result.risk, released], ignore_index=True),
         "utility": result.utility,

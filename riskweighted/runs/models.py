@@ -7,6 +7,7 @@ from typing import Any
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.settings import as_table, as_tuples
+from riskweighted.common.units import Units
 from riskweighted.contract.synthesizer import Synthesizer, load_synthesizer
 from riskweighted.sequence.declared import Chain, is_chain
 
@@ -20,16 +21,23 @@ def own_settings(synthesizer: str) -> list[str]:
 
 
 def declare(
-    name: str, formula: str | None, variables: Sequence[str], settings: Mapping[str, Any]
+    name: str,
+    formula: str | None,
+    variables: Sequence[str],
+    settings: Mapping[str, Any],
+    units: Units | None = None,
 ) -> Synthesizer | Chain:
     """What a study declares: a registered synthesizer by its formula, or without one a chain of the
-    variables.
+    variables, whose records may belong together in `units`.
     """
-    return (
-        build_chain(name, variables, settings)
-        if formula is None
-        else build_synthesizer(name, formula, settings)
-    )
+    if formula is None:
+        return build_chain(name, variables, settings, units)
+    if units is not None:
+        raise InputError(
+            "units are drawn by a chain, and synthesizer.formula is of one variable: name "
+            "synthesizer 'sequential' and its predictors, without a formula"
+        )
+    return build_synthesizer(name, formula, settings)
 
 
 def build_synthesizer(name: str, formula: str, settings: Mapping[str, Any]) -> Synthesizer:
@@ -68,9 +76,14 @@ def build_synthesizer(name: str, formula: str, settings: Mapping[str, Any]) -> S
     return made
 
 
-def build_chain(name: str, variables: Sequence[str], settings: Mapping[str, Any]) -> Chain:
+def build_chain(
+    name: str,
+    variables: Sequence[str],
+    settings: Mapping[str, Any],
+    units: Units | None = None,
+) -> Chain:
     """A registered chain from settings by name; `settings` of single variables stand in the table
-    "variables".
+    "variables", and `units` in a section of their own.
     """
     kind: Any = load_synthesizer(name)
     fields = [f.name for f in dataclasses.fields(kind)] if dataclasses.is_dataclass(kind) else []
@@ -78,7 +91,9 @@ def build_chain(name: str, variables: Sequence[str], settings: Mapping[str, Any]
         raise InputError(
             f"setting 'synthesizer.formula' is missing: synthesizer {name!r} is of one variable"
         )
-    valid = [field for field in fields if field not in ("variables", "settings")]
+    if units is not None and "units" not in fields:
+        raise InputError(f"synthesizer {name!r} knows no units: leave out [units]")
+    valid = [field for field in fields if field not in ("variables", "settings", "units")]
     unknown = [setting for setting in settings if setting not in (*valid, "variables")]
     if unknown:
         raise InputError(
@@ -94,6 +109,7 @@ def build_chain(name: str, variables: Sequence[str], settings: Mapping[str, Any]
         tuple(variables),
         settings=tables,
         **{name: as_tuples(settings[name]) for name in valid if name in settings},
+        **({} if units is None else {"units": units}),
     )
     if not is_chain(made):
         raise InputError(f"synthesizer {name!r} takes variables, but is no chain of synthesizers")

@@ -26,7 +26,7 @@ from riskweighted.runs.study import Study, read_study
 from riskweighted.sequence.rules import Rules, Structure
 from riskweighted.suggest.bounds import FoundBounds
 from riskweighted.suggest.columns import Column
-from riskweighted.suggest.kind import PLAYING, TIME
+from riskweighted.suggest.evidence import PLAYING, TIME
 from riskweighted.suggest.kinds import check_kinds, kinds_of
 from riskweighted.suggest.suggestion import Suggestion, min_radius_of, radius_of
 from riskweighted.utility.regressions import split_regression
@@ -66,13 +66,8 @@ class LastYear(NamedTuple):
         """The study of a file, and its data where they can be read."""
         folder, table = path.absolute().parent, read_toml(path, "study")
         study = read_study(table, folder)
-        if study.data.in_parts:
-            raise InputError(
-                f"--like {path.name!r} is a study of data in parts: change its [data] path, "
-                "nothing is found in such data"
-            )
         try:
-            return cls(table, study, folder, study.data.read())
+            return cls(table, study, folder, study.read_data())
         except InputError:
             return cls(table, study, folder, None)
 

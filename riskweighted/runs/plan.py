@@ -4,11 +4,13 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from riskweighted.derivation.find import MOST_COLUMNS, FoundStructure, find_structure
 from riskweighted.design.design import build_design
+from riskweighted.disclosure.shuffle import released_patterns
 from riskweighted.runs.bounds import told_of_bounds
 from riskweighted.runs.checked import check_study
 from riskweighted.runs.estimate import Estimate, estimate_run
@@ -39,7 +41,8 @@ class Plan:
     are drawn as they are all the same. ``unstated``: rules that no record breaks and that a chain
     is not told of, by kind and columns. ``unaltered``, ``staying``: the columns that leave as they
     are, and those that do not leave. ``remarks``: what the file says of itself and the study does
-    not (codes, identifiers, survey weights, recodes).
+    not (codes, identifiers, survey weights, recodes). ``fitted``: to how many records the models
+    are fitted, where these are not all. ``units``: how the records belong together, in words.
     """
 
     records: int
@@ -59,6 +62,8 @@ class Plan:
     unaltered: tuple[str, ...] = ()
     staying: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
+    fitted: int | None = None
+    units: str = ""
 
 
 def plan_study(
@@ -98,7 +103,7 @@ def _planned(study: Study, confidential: pd.DataFrame, began: float, estimated: 
     found = _found(work.study, prepared) if prepared.chosen and study.guarantee is None else None
     staying = list(map(str, work.confidential.columns.drop(study.released(work.confidential))))
     kinds = (
-        kinds_of(work.confidential, study.data.described, study.data.kinds)
+        kinds_of(work.fitted, study.data.described, study.data.kinds)
         if study.guarantee is None
         else ()
     )
@@ -121,9 +126,29 @@ def _planned(study: Study, confidential: pd.DataFrame, began: float, estimated: 
         unaltered=tuple(study.unaltered(work.confidential)),
         staying=tuple(ids_first(staying, kinds)),
         remarks=(
-            *remarks(work.study, work.confidential, found, kinds),
+            *remarks(work.study, work.fitted, found, kinds),
             *told_of_bounds(study, work.study),
         ),
+        fitted=None if work.rows is None else len(work.rows),
+        units=_units(work.study, work.confidential),
+    )
+
+
+def _units(study: Study, confidential: pd.DataFrame) -> str:
+    """How many units there are, and which are composed as no other one; nothing without units."""
+    if study.units is None:
+        return ""
+    of = study.units.arranged(confidential)
+    patterns = released_patterns(confidential, study.unaltered(confidential))
+    shape, released = (
+        int((np.bincount(codes) == 1).sum())
+        for codes in (of.compositions(of.role), of.compositions(patterns))
+    )
+    ties = f"; {of.ties:,} records stand in a random order" if of.ties else ""
+    return (
+        f"{len(of.sizes):,} of {of.sizes.min()} to {of.sizes.max()} records, by {study.units.id}, "
+        f"which leaves with new numbers; composed as no other one is: {shape:,} by size and role, "
+        f"{released:,} by all that leaves{ties}"
     )
 
 

@@ -83,13 +83,15 @@ def refuse_other_settings(study: "Study", data: str, streams: Streams) -> None:
 
 
 def _settings(study: "Study") -> dict[str, Any]:
-    """What decides the datasets: not where the data lies, on how many cores the chains run, nor
-    what is measured.
+    """What decides the datasets: not where the data and weights of one's own lie, on how many cores
+    the chains run, nor what is measured or told.
     """
     table: dict[str, Any] = to_table(study)
     table["data"] = {"embedded": study.data.embedded}
     table["sampling"].pop("cores", None)
     table.pop("evaluation", None)
+    for name in ("file", "depends", "made_by"):
+        table["weights"].pop(name, None)
     table.get("release", {}).get("disclosure", {}).pop("earlier", None)
     return table
 

@@ -13,7 +13,6 @@ from riskweighted.common.errors import SingletonWarning
 from riskweighted.common.numbers import exactly
 from riskweighted.evaluation.verdicts import FAIL, LEAVES, Verdict, failed, overall
 from riskweighted.measures import expected, identification
-from riskweighted.measures.matching import MEASURES as MATCHING
 from riskweighted.weights.names import UNWEIGHTED
 
 if TYPE_CHECKING:  # at run time they would load what samples
@@ -23,9 +22,7 @@ if TYPE_CHECKING:  # at run time they would load what samples
 __all__ = ["COUNTS", "REASONS", "largest", "of_guesses", "risk_reasons", "told_by"]
 
 REASONS = ("label", "key", "kind", "names", "share", "without", "records", "figure", "told", "what")
-_KEYS = frozenset(
-    measure.key for measure in (*expected.MEASURES, *identification.MEASURES, *MATCHING)
-)
+_KEYS = frozenset(measure.key for measure in (*expected.MEASURES, *identification.MEASURES))
 _MOST, _LEAST = 12, 0.01  # rows that are kept, and their least share
 COUNTS = 0.1  # of a risk: a source that is worth leaving out
 
@@ -63,9 +60,11 @@ def risk_reasons(work: "Work", verdicts: Sequence[Verdict]) -> pd.DataFrame:
     found = [
         verdict for scheme in schemes for verdict in failed(verdicts, scheme) if of_guesses(verdict)
     ]
-    if not found:
+    if not found or work.rows is not None:  # of a sample's fit nothing is looked for
         return pd.DataFrame(columns=list(REASONS))
     verdict = min(found, key=lambda each: each.label == UNWEIGHTED)
+    if verdict.intruder:
+        work = work.at(work.study.judged_by(verdict.intruder))
     study, world, key = work.study, work.world(), verdict.statistic.key
     shares = RiskShares(
         work.fit(verdict.label),

@@ -13,7 +13,7 @@ from riskweighted.derivation.find import MOST_COLUMNS, FoundStructure, find_stru
 from riskweighted.runs.leaving import of_release
 from riskweighted.runs.study import Study
 from riskweighted.suggest.columns import Column, look_at
-from riskweighted.suggest.kind import NUMBER, RECORD_ID, UNIT_ID, ColumnKind
+from riskweighted.suggest.evidence import NUMBER, RECORD_ID, UNIT_ID, ColumnKind
 from riskweighted.suggest.kinds import kinds_of
 from riskweighted.suggest.survey import surveyed
 

@@ -19,6 +19,7 @@ from riskweighted.evaluation.evaluate import Evaluation
 from riskweighted.evaluation.fit_check import fit_verdict
 from riskweighted.evaluation.judgement import FITS, JUDGED
 from riskweighted.evaluation.verdicts import Verdict, find_verdicts, verdict_table
+from riskweighted.runs.buckets import pool
 from riskweighted.runs.card import run_card
 from riskweighted.runs.checked import check_study
 from riskweighted.runs.choice import Choice, resolve_study, study_text
@@ -48,7 +49,7 @@ class Run:
     to the run. ``tuned``: the scheme that its target led to, where it has one. ``verdicts``: of
     every scheme on every threshold, and on its fit. ``reasons``: where a risk that exceeds its
     limit comes from. ``study``: as it was run; ``tables``: all that stand in the folder, by name;
-    ``data``: the confidential records that a release is judged by, of data in parts a sample.
+    ``data``: the confidential records.
     """
 
     folder: Path
@@ -86,6 +87,8 @@ def run_study(
     confidential: "Frame | None" = None,
     force: bool = False,
     cores: int | None = None,
+    workers: int | None = None,
+    scheduler: str | None = None,
     reporter: Reporter | None = None,
     entropy: bytes | None = None,
 ) -> Run:
@@ -103,6 +106,11 @@ def run_study(
         Replace an existing folder, once the new one is complete.
     cores : int, optional
         Chains sampled at once; it does not change the results.
+    workers : int, optional
+        Processes on this machine that draw and measure a file of which a sample is fitted; by
+        default this process does. They change nothing of the results.
+    scheduler : str, optional
+        The address of a Dask scheduler whose workers are used instead.
     reporter : Reporter, optional
         Shows progress.
     entropy : bytes, optional
@@ -136,12 +144,15 @@ def run_study(
         reporter = reporter or default_reporter()
         study, choice = resolve_study(study, data, working.folder, reporter)
         work = check_study(study, data, working.folder).work
-        streams = run_streams(work.study, work.prepared().fingerprint, working.folder, entropy)
-        study = counting_earlier(work.study, work.prepared().fingerprint, streams, Path(out))
+        streams = run_streams(work.study, work.fingerprint, working.folder, entropy)
+        study = counting_earlier(work.study, work.fingerprint, streams, Path(out))
         stages = replace(
             work.stages, study=study, streams=streams, compared=UNWEIGHTED in study.weights.schemes
         )
-        return _run_in(working, replace(work, stages=stages, reporter=reporter), choice)
+        with pool(workers, scheduler, working.folder, work.rows is not None) as who:
+            return _run_in(
+                working, replace(work, stages=stages, reporter=reporter, pool=who), choice
+            )
 
 
 def _run_in(working: WorkingFolder, work: Work, choice: Choice | None) -> Run:

@@ -26,20 +26,20 @@ from riskweighted.common.checks import (
     real_path,
 )
 from riskweighted.common.errors import InputError, listing
-from riskweighted.common.settings import as_table, read_by, to_table
-from riskweighted.contract.special_codes import stated_codes
+from riskweighted.common.settings import UNSAID, as_table, read_by, to_table
+from riskweighted.common.units import joined
 from riskweighted.design.formulas import split_formula
 from riskweighted.design.precision import Precision, precision_of
 from riskweighted.disclosure.policy import DisclosureSettings
 from riskweighted.measures.settings import EvaluationSettings
 from riskweighted.sequence.conditions import Condition
+from riskweighted.sequence.declared import stated_codes
 from riskweighted.sequence.rounding import DrawingSettings
-from riskweighted.suggest.kind import FEW, KINDS, LEVELS, TIME
-from riskweighted.weights.names import UNWEIGHTED, parse_scheme
+from riskweighted.suggest.evidence import FEW, KINDS, LEVELS, TIME
+from riskweighted.weights.names import DEPENDS, UNWEIGHTED, is_given, parse_scheme
 
 if TYPE_CHECKING:
     from riskweighted.data.layout import CsvLayout
-    from riskweighted.data.parts import Parts
     from riskweighted.data.variables import Variables
     from riskweighted.tuning.settings import TuningSettings
 
@@ -60,6 +60,7 @@ _SOUGHT = read_by(
     "tuned",
     why="what is asked of the search for a scheme; the scheme that it finds is named in schemes",
 )
+
 _WRITTEN = read_by(why="how the datasets are written and released, not what they are")
 _JUDGED = read_by(
     "disclosed",
@@ -83,12 +84,15 @@ class DataSettings:
     place in the files, in the order of the names. ``fitted``: to how many records the model is
     fitted, a part of every known pattern at random; without it to all.
 
+    ``units``: a file of units, such as households, one row each, whose columns the records of
+    ``path``, their members, take by the column ``key`` that both have.
+
     ``where``: a condition over the columns, such as ``"age >= 16"``; records that do not meet it
     are no part of the study and never leave.
 
-    ``kinds``: what columns are, by name one of the nine kinds of `riskweighted.suggest.kind`, where
-    `init` or the numbers themselves would say otherwise. Whole numbers that are "levels", or a
-    "time" of twenty values at most, are read as categories.
+    ``kinds``: what columns are, by name one of the nine kinds of `riskweighted.suggest.evidence`,
+    where `init` or the numbers themselves would say otherwise. Whole numbers that are "levels", or
+    a "time" of twenty values at most, are read as categories.
     """
 
     path: Path | None = field(default=None, metadata=_WHERE)
@@ -102,13 +106,15 @@ class DataSettings:
     row_groups: bool = field(default=False, metadata=_WHERE)
     id: str | None = field(default=None, metadata=_WHERE)
     fitted: int | None = field(default=None, metadata=_WHERE)
+    units: Path | None = field(default=None, metadata=_WHERE)
+    key: str | None = field(default=None, metadata=_WHERE)
     where: str | None = field(default=None, metadata=_WHERE)
     kinds: Mapping[str, str] = field(default_factory=dict, hash=False, metadata=_WHERE)
 
     def __post_init__(self) -> None:
         if (self.path is None) == (self.embedded is None):
             raise InputError("data: give either path or embedded")
-        for name in ("path", "variables"):
+        for name in ("path", "variables", "units"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, check_path(getattr(self, name), name))
         check_text(self.embedded, "embedded", optional=True)
@@ -124,7 +130,18 @@ class DataSettings:
                 f"data: {listing(stated)} {'is' if len(stated) == 1 else 'are'} of a csv file, "
                 "and the data is none"
             )
-        check_text(self.id, "id", optional=True)
+        for name in ("id", "key"):
+            check_text(getattr(self, name), name, optional=True)
+        if (self.units is None) != (self.key is None):
+            raise InputError(
+                "data: units and key go together: the file of units, and the column that both "
+                "files have"
+            )
+        if self.units is not None and (self.path is None or self.in_parts):
+            raise InputError(
+                "data: units is joined to one file of members: give path, no pattern and no "
+                "row_groups"
+            )
         if not isinstance(self.row_groups, bool):
             raise InputError(f"row_groups must be true or false, got {self.row_groups!r}")
         if self.row_groups and (self.path is None or self.path.suffix.lower() != ".parquet"):
@@ -134,24 +151,13 @@ class DataSettings:
         object.__setattr__(self, "kinds", dict(as_table(self.kinds, "data.kinds")))
         for name, kind in self.kinds.items():
             check_choice(kind, KINDS, f"data.kinds.{name}")
-        if self.kinds and self.in_parts:
+        if self.id is not None and not self.in_parts:
             raise InputError(
-                "data: kinds are of data that are read whole; state the types of data in parts "
-                "in the file itself"
-            )
-        given = [name for name in ("id", "fitted") if getattr(self, name) is not None]
-        if given and not self.in_parts:
-            raise InputError(
-                f"data: {given[0]} is of data in parts; valid are path = 'parts/*.parquet', or "
+                "data: id is of data in parts; valid are path = 'parts/*.parquet', or "
                 "row_groups = true"
             )
         if self.where is not None:
             Condition.parse(self.where, "data.where")
-            if self.in_parts:
-                raise InputError(
-                    "data: where is of data that are read whole, and these are in parts: write "
-                    "the parts without other records"
-                )
 
     @property
     def in_parts(self) -> bool:
@@ -159,14 +165,6 @@ class DataSettings:
         from riskweighted.data.parts import is_pattern
 
         return self.row_groups or (self.path is not None and is_pattern(self.path))
-
-    @property
-    def parts(self) -> "Parts":
-        """The parts, checked by their footers."""
-        from riskweighted.data.parts import find_parts
-
-        assert self.path is not None
-        return find_parts(self.path)
 
     @property
     def layout(self) -> "CsvLayout":
@@ -202,6 +200,8 @@ class DataSettings:
             "thousands",
             "encoding",
             "variables",
+            "units",
+            "key",
             "where",
         )
         given = {
@@ -226,39 +226,54 @@ class DataSettings:
         """Relative paths from `folder` on."""
         if folder is None:
             return self
-        paths = {"path": self.path, "variables": self.variables}
+        paths = {"path": self.path, "variables": self.variables, "units": self.units}
         absolute: dict[str, Any] = {
             name: real_path(folder / path) for name, path in paths.items() if path is not None
         }
         return dataclasses.replace(self, **absolute)
 
     def read(
-        self, path: str | Path | None = None, described: "Variables | None" = None
+        self,
+        path: str | Path | None = None,
+        described: "Variables | None" = None,
+        columns: Callable[[Iterable[str]], list[str]] | None = None,
     ) -> pd.DataFrame:
-        """The data, or that of another file read alike; `described`: what is said of its columns,
-        where that was read already.
+        """The records that ``where`` takes, of the data, or of another file read alike.
 
-        Of data in parts all of them, one after the other, which must fit in memory; else the
-        records that ``where`` takes.
+        `described`: what is said of the columns, where that was read already; `columns`: which of
+        those that data in parts have are read.
         """
-        table = self._read(path, described)
+        table = self._read(path, described, columns)
         return self.of_kinds(
             table if self.where is None else taken(table, Condition.parse(self.where, "data.where"))
         )
 
-    def _read(self, path: str | Path | None, described: "Variables | None") -> pd.DataFrame:
-        """All records of a file."""
-        if path is None and self.in_parts:
-            parts = self.parts
-            return pd.concat([parts.read(piece, list(parts.types)) for piece in parts.pieces])
+    def _read(
+        self,
+        path: str | Path | None,
+        described: "Variables | None",
+        columns: Callable[[Iterable[str]], list[str]] | None,
+    ) -> pd.DataFrame:
+        """All records of a file, or of all parts."""
+        if self.in_parts:
+            from riskweighted.data.parts import find_parts
+
+            parts = find_parts(Path(str(path or self.path)))
+            read = list(parts.types) if columns is None else columns(parts.types)
+            parts.require([*read, *([] if self.id is None else [self.id])])
+            table = parts.whole([name for name in read if name != self.id], self.id)
+            said = described if described is not None else self.described
+            return table if said is None else said.typed(table)
         if path is not None or self.path is not None:
             from riskweighted.data.io import read_table
 
-            return read_table(
-                Path(str(path or self.path)),
-                self.layout,
-                described if described is not None else self.described,
-            )
+            said = described if described is not None else self.described
+            table = read_table(Path(str(path or self.path)), self.layout, said)
+            if self.units is None or self.key is None:
+                return table
+            beside = Path(str(path)).with_name(self.units.name) if path is not None else self.units
+            units = read_table(beside if beside.is_file() else self.units, self.layout, said)
+            return joined(table, units, self.key)
         from riskweighted.data.embedded import load_embedded
 
         return load_embedded(str(self.embedded))
@@ -398,6 +413,14 @@ class WeightSettings:
     ``target`` and ``at_most``: the run adds the scheme that meets it at the least ``loss``, along
     one ``family`` or all (`riskweighted.tuning.tune.tune`); that looks at the data. ``keep``:
     constraints beside it, what other figures shall not exceed.
+
+    ``intruder``: of several (``[[intruders]]``) against whom the weights protect, by default the
+    first; "worst": against all, by the largest risk over them.
+
+    Of weights of your own ("column:NAME"): ``file``, a csv that holds the column, by the id of a
+    record in its first one; ``depends``: whether they are "public", depend on the record's "own"
+    value, or on others' ("file", the default), which decides what can be judged; ``made_by``: who
+    made them, as a release says.
     """
 
     schemes: Sequence[str] = field(
@@ -418,9 +441,17 @@ class WeightSettings:
     loss: str = field(default="U_m", metadata=_SOUGHT)
     keep: Mapping[str, float] = field(default_factory=dict, hash=False, metadata=_SOUGHT)
     match: str | Sequence[Sequence[str]] = "own"
+    intruder: str | None = field(default=None, metadata=_IN_SCENARIO)
+    file: Path | None = field(default=None, metadata=_WHERE)
+    depends: str | None = field(
+        default=None, metadata={**read_by("disclosed", why="weights are what they are"), **UNSAID}
+    )
+    made_by: str | None = field(default=None, metadata=read_by(why="it is told of a release"))
 
     def __post_init__(self) -> None:
         check_text(self.cluster, "cluster", optional=True)
+        check_text(self.made_by, "made_by", optional=True)
+        check_text(self.intruder, "intruder", optional=True)
         check_text(self.survey, "survey", optional=True)
         named = tuple(parse_scheme(scheme).text for scheme in check_names(self.schemes, "schemes"))
         object.__setattr__(self, "schemes", check_names(named, "schemes"))
@@ -437,7 +468,28 @@ class WeightSettings:
                     for subset in check_sequence(self.match, "match")
                 ),
             )
+        if self.file is not None:
+            object.__setattr__(self, "file", check_path(self.file, "weights.file"))
+        if self.depends is not None:
+            check_choice(self.depends, DEPENDS, "weights.depends")
         self._check_target()
+
+    @property
+    def own(self) -> tuple[str, ...]:
+        """The schemes whose weights are the user's: columns, and what packages add."""
+        return tuple(scheme for scheme in self.schemes if is_given(parse_scheme(scheme)))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that hold weights of one's own."""
+        named = (parse_scheme(scheme).column for scheme in self.schemes)
+        return tuple(column for column in named if column is not None)
+
+    def within(self, folder: Path | None) -> "WeightSettings":
+        """A relative path from `folder` on."""
+        if folder is None or self.file is None:
+            return self
+        return dataclasses.replace(self, file=real_path(folder / self.file))
 
     def _check_target(self) -> None:
         for name in ("target", "family", "loss"):

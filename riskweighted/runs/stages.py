@@ -22,6 +22,7 @@ import pandas as pd
 
 from riskweighted.common.fingerprints import versions
 from riskweighted.common.seeds import Streams
+from riskweighted.common.units import Units
 from riskweighted.contract.centring import Centring
 from riskweighted.evaluation.tables import CONFIDENTIAL
 from riskweighted.guarantee.statement import Guarantee
@@ -36,7 +37,7 @@ from riskweighted.runs.study import Study
 from riskweighted.sampling.block_fit import PreparedModel
 from riskweighted.sampling.settings import Sampling
 from riskweighted.weights.names import UNWEIGHTED
-from riskweighted.weights.schemes import scheme_source, uses_scenario
+from riskweighted.weights.schemes import is_by_risk, scheme_source, uses_scenario
 
 __all__ = ["STAGES", "Stage", "Stages", "fit_key", "is_read"]
 
@@ -54,12 +55,12 @@ STAGES: Mapping[str, Stage] = {
     "checked": Stage(
         (WeightSettings, ReleaseSettings, EvaluatingSettings, Guarantee), ("patterns", "prepared")
     ),  # before anything is fitted
-    "patterns": Stage((Scenario,), ()),  # who shares whose known pattern
-    "weighing": Stage((), ("patterns",)),  # the world that weights are made in
-    "world": Stage((), ("patterns",)),  # and the one that risk is measured in
+    "patterns": Stage((Scenario, Units), ()),  # who shares whose known pattern
+    "weighing": Stage((Scenario, Units), ()),  # the world that weights are made in
+    "world": Stage((Scenario, Units), ()),  # and the one that risk is measured in
     # the fit is that of the scheme they are made of, if any
     "weights": Stage((WeightSettings,), ("weighing", "fit")),
-    "prepared": Stage((SynthesizerSettings,), ()),
+    "prepared": Stage((SynthesizerSettings, Units), ()),
     "fit": Stage((Sampling, Guarantee), ("prepared", "weights")),
     "drawn": Stage((ReleaseSettings,), ("fit",)),
     "expected": Stage((ReleaseSettings, EvaluatingSettings), ("fit", "world")),
@@ -146,6 +147,7 @@ class Stages:
             source = scheme_source(label)
             yield from [("weighing", label)] if uses_scenario(label) else []
             yield from [] if source is None else [("fit", source)]
+            yield from [("fit", UNWEIGHTED)] if is_by_risk(label) else []
             return
         yield from [
             (name, label)
@@ -198,10 +200,10 @@ def _sections(study: Study, stage: str) -> dict[str, Any]:
     """The sections of a study as a stage sees them: its scenario, and what it leaves out; L decides
     a fit under a guarantee alone.
     """
-    scenario = (
-        study.weighting_scenario()
+    scenario, *others = (
+        study.weighting_scenarios()
         if stage in ("weighing", "tuned")
-        else study.evaluating_scenario()
+        else (study.evaluating_scenario(),)
     )
     sections = {
         part.name: getattr(study, part.name)
@@ -211,11 +213,9 @@ def _sections(study: Study, stage: str) -> dict[str, Any]:
     left_out = {name for name, section in sections.items() if section is None}
     if stage == "fit" and study.guarantee is None:
         left_out.add("release")
-    return {
-        name: section
-        for name, section in (sections | {"scenario": scenario}).items()
-        if name not in left_out
-    }
+    sections |= {"scenario": scenario}
+    sections |= {f"scenario {number}": each for number, each in enumerate(others, 2)}
+    return {name: section for name, section in sections.items() if name not in left_out}
 
 
 def _itself(value: Any) -> Any:

@@ -6,11 +6,11 @@ Each section of the file is the frozen class that declares its settings: `Scenar
 """
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -27,11 +27,13 @@ from riskweighted.common.settings import (
     read_toml,
     to_table,
 )
+from riskweighted.common.units import Units
 from riskweighted.contract.synthesizer import Synthesizer, baseline_names
 from riskweighted.design.formulas import response_name, split_formula
 from riskweighted.evaluation.thresholds import Thresholds
 from riskweighted.guarantee.clip import refusal
 from riskweighted.guarantee.statement import Guarantee, Reference, Statement
+from riskweighted.intruder.intruders import WORST, Intruder, check_intruders, union_of
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.runs.models import build_synthesizer, declare
 from riskweighted.runs.sections import (
@@ -47,6 +49,9 @@ from riskweighted.sequence.declared import Chain
 from riskweighted.weights.names import UNWEIGHTED, parse_scheme
 from riskweighted.weights.subsets import match_subsets, scheme_subsets
 
+if TYPE_CHECKING:
+    from riskweighted.data.variables import Variables
+
 __all__ = [
     "AUTO",
     "UNNAMED",
@@ -56,6 +61,7 @@ __all__ = [
     "load_study",
     "make_study",
     "read_study",
+    "refuse_several",
     "section_of",
 ]
 
@@ -77,6 +83,15 @@ class Study:
     ----------
     data, scenario, synthesizer, weights, sampling, release, evaluation
         The sections of a study file.
+    intruders : sequence of Intruder
+        Of several intruders what each knows and how close is close (``[[intruders]]``); what is
+        common to all stands in `scenario`, whose ``known`` is then all that any of them knows.
+    judged : str, optional
+        Of several intruders the one by whom risk is measured, by default the first; a run measures
+        it by each, so it stands in no file.
+    units : Units, optional
+        A section, too: which records belong together, such as the persons of a household. It is
+        also the cluster of the weights and of the evaluation, and the unit of the release.
     guarantee : Guarantee, optional
         A section, too: what is to be proved of the L datasets of each scheme (METHODS section 9.3).
     thresholds : Thresholds
@@ -110,6 +125,13 @@ class Study:
     thresholds: Thresholds = field(
         default_factory=Thresholds, metadata=read_by(why="verdicts are read off finished tables")
     )
+    intruders: Sequence[Intruder] = field(
+        default=(), metadata={**APART, **read_by(why="each is a scenario, which stages read")}
+    )
+    judged: str | None = field(
+        default=None, metadata={**APART, **read_by(why="it is the scenario that stages read")}
+    )
+    units: Units | None = None
     guarantee: Guarantee | None = None
     baselines: Mapping[str, Mapping[str, Any]] = field(
         default_factory=dict, metadata={**APART, **read_by("prepared", why="its own alone")}
@@ -126,6 +148,8 @@ class Study:
             raise InputError("seed must be a whole number >= 0, got None")
         if not isinstance(self.reproducible, bool):
             raise InputError(f"reproducible must be true or false, got {self.reproducible!r}")
+        self._link_intruders()
+        self._link_units()
         self._check_guarantee()
         self._check_variables()
         most = self.sampling.chains * self.sampling.draws
@@ -148,6 +172,80 @@ class Study:
                 self._scenario_with(radius)
             except InputError as error:
                 raise InputError(f"setting '{section}.radius': {error}") from None
+
+    def _link_intruders(self) -> None:
+        """All that any intruder knows as what the common scenario has known; refuses what does not
+        go with several.
+        """
+        object.__setattr__(self, "intruders", tuple(self.intruders))
+        names, known = [each.name for each in self.intruders], self.scenario.known
+        valid = {"weights.intruder": [*names, WORST], "judged": names}
+        for setting, name in zip(valid, (self.weights.intruder, self.judged), strict=True):
+            if name is not None and not (names and name in valid[setting]):
+                told = listing(valid[setting]) if names else "none: the study has no [[intruders]]"
+                raise InputError(f"{setting} names {name!r}; valid are {told}")
+        if not self.intruders:
+            return
+        check_intruders(self.intruders, self.scenario)
+        if known not in ((), union := union_of(self.intruders)):
+            raise InputError(
+                f"scenario.known names {listing(known)}, and [[intruders]] say what each knows: "
+                "leave it out of [scenario], or leave out [[intruders]]"
+            )
+        object.__setattr__(self, "scenario", dataclasses.replace(self.scenario, known=union))
+        sample = self.data.in_parts or self.data.fitted is not None
+        of_one = {  # settings that go with one intruder alone, and why
+            "[guarantee]": (self.guarantee, "a guarantee holds whoever the intruder is"),
+            "data.fitted and data in parts": (
+                sample or None,
+                "a file of which a sample is fitted is drawn by the known patterns of one intruder",
+            ),
+            "weights.target": (self.weights.target, "a target is sought under one intruder's risk"),
+            "weights.radius": (self.weights.radius, "each intruder has a radius of its own"),
+            "evaluation.radius": (self.evaluation.radius, "each intruder has a radius of its own"),
+        }
+        for setting, (given, why) in of_one.items():
+            if given is not None:
+                raise InputError(f"{why}: leave out [[intruders]] or {setting}")
+
+    def _link_units(self) -> None:
+        """The id of the units as the cluster of weights and evaluation and the unit of the
+        release; another column there is refused, and what is not yet of units.
+        """
+        if self.units is None:
+            return
+        if self.guarantee is not None:
+            raise InputError(
+                "a guarantee is proved of records, and a member's value stands in the terms of "
+                "later members: leave out [guarantee] or [units]"
+            )
+        if self.synthesizer.name == AUTO:
+            raise InputError(
+                f"units are drawn by a chain, and synthesizer.name is {AUTO!r}: name 'sequential'"
+            )
+        if self.data.in_parts:
+            raise InputError(
+                "units are of data that are read whole, and these are in parts: leave out [units]"
+            )
+        if self.units.id in self.scenario.known:
+            raise InputError(
+                f"scenario.known names {self.units.id!r}, the id of the units, which leaves with "
+                "new numbers: leave it out"
+            )
+        for section, name in (
+            ("weights", "cluster"),
+            ("evaluation", "cluster"),
+            ("release", "unit"),
+        ):
+            settings, stated = getattr(self, section), getattr(getattr(self, section), name)
+            if stated not in (None, self.units.id):
+                raise InputError(
+                    f"{section}.{name} names {stated!r}, and the units are those of "
+                    f"{self.units.id!r}: leave it out"
+                )
+            object.__setattr__(
+                self, section, dataclasses.replace(settings, **{name: self.units.id})
+            )
 
     def _check_variables(self) -> None:
         """Refuse settings of variables that are not synthesized."""
@@ -220,13 +318,25 @@ class Study:
             for name in list(given)
             if name in sections
         }
-        return read_fields(cls, given, place, sections, baselines=baselines)
+        listed = given.pop("intruders", [])
+        if not isinstance(listed, list):
+            raise InputError("[[intruders]] are a list of tables, each with name and known")
+        intruders = tuple(from_table(Intruder, one, "intruders") for one in listed)
+        others = [*sections, "intruders"]
+        return read_fields(cls, given, place, others, baselines=baselines, intruders=intruders)
 
     def to_table(self) -> dict[str, Any]:
         """As it stands in a file."""
-        return fields_to_table(self) | {
+        table = fields_to_table(self) | {
             section_of(name): to_table(settings) for name, settings in self.baselines.items()
         }
+        if self.intruders:
+            del table["scenario"]["known"]
+            table["intruders"] = [
+                {name: value for name, value in to_table(each).items() if value is not None}
+                for each in self.intruders
+            ]
+        return table
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -259,37 +369,66 @@ class Study:
         return self.variables[0]
 
     def unaltered(self, confidential: pd.DataFrame) -> list[str]:
-        """The columns that are released as they are: the known ones and the declared ones, in the
-        order of the data.
+        """The columns that are released as they are: the known ones and the declared ones, role and
+        time of units, in the order of the data.
         """
         wanted = {*self.scenario.known, *self.release.columns} - set(self.variables)
+        if self.units is not None:
+            wanted.update(filter(None, (self.units.role, self.units.time)))
+            wanted.discard(self.units.id)
         return [str(name) for name in confidential.columns if name in wanted]
 
     def released(self, confidential: pd.DataFrame) -> list[str]:
-        """Every column that is released, in the order of the data."""
+        """Every column that is released, in the order of the data: beside the unaltered and the
+        synthesized ones the id of units, which leaves with new numbers.
+        """
         leaving = {*self.unaltered(confidential), *self.variables}
+        if self.units is not None:
+            leaving.add(self.units.id)
         return [str(name) for name in confidential.columns if name in leaving]
 
+    @property
+    def intruder(self) -> str | None:
+        """By whom risk is measured, of several."""
+        return self.judged or (self.intruders[0].name if self.intruders else None)
+
+    def judged_by(self, name: str) -> "Study":
+        """The study whose risk is measured by one of several intruders."""
+        return dataclasses.replace(self, judged=name)
+
     def weighting_scenario(self) -> Scenario:
-        """The scenario with the radius that the weights are made with."""
-        return self._scenario_with(self.weights.radius)
+        """The scenario with the radius that the weights are made with; of several intruders the
+        first that they protect against.
+        """
+        return self.weighting_scenarios()[0]
+
+    def weighting_scenarios(self) -> tuple[Scenario, ...]:
+        """Those of all intruders that the weights protect against."""
+        if self.weights.intruder == WORST:
+            return tuple(self._scenario_with(None, each.name) for each in self.intruders)
+        first = self.intruders[0].name if self.intruders else None
+        return (self._scenario_with(self.weights.radius, self.weights.intruder or first),)
 
     def evaluating_scenario(self) -> Scenario:
         """The scenario with the radius that risk is measured with."""
-        return self._scenario_with(self.evaluation.radius)
+        return self._scenario_with(self.evaluation.radius, self.intruder)
 
-    def _scenario_with(self, radius: Radius | None) -> Scenario:
-        """The scenario with a radius, and with the special codes that the synthesizer's settings
-        state.
+    def _scenario_with(self, radius: Radius | None, intruder: str | None = None) -> Scenario:
+        """The scenario with a radius, or that of an intruder, and with the special codes that the
+        synthesizer's settings state.
         """
+        scenario = self.scenario
+        for each in self.intruders:
+            if each.name == intruder:
+                scenario = each.within(self.scenario, self.scenario.known)
         stated = {
             name: codes for name, codes in self.synthesizer.codes.items() if name in self.variables
         }
-        codes = {**stated, **self.scenario.codes}
-        if radius is None and codes == dict(self.scenario.codes):
-            return self.scenario
+        codes = {**stated, **scenario.codes}
+        if radius is None and codes == dict(scenario.codes):
+            return scenario
         return dataclasses.replace(
-            self.scenario, radius=self.scenario.radius if radius is None else radius, codes=codes
+            scenario, radius=scenario.radius if radius is None else radius, codes=codes
         )
 
     def make_synthesizer(self) -> Synthesizer | Chain:
@@ -303,6 +442,7 @@ class Study:
             self.synthesizer.formula,
             self.variables,
             self.synthesizer.settings,
+            self.units,
         )
         target = getattr(made, "target", None)
         if target is not None:
@@ -345,9 +485,58 @@ class Study:
             for variable in self.variables
         }
 
-    def read_data(self) -> pd.DataFrame:
-        """The confidential data."""
-        return self.data.read()
+    def read_data(
+        self,
+        path: str | Path | None = None,
+        described: "Variables | None" = None,
+        weights: Path | None = None,
+    ) -> pd.DataFrame:
+        """The confidential data, of data in parts the columns that the study names, with the
+        weights of ``weights.file``.
+
+        `path`, `described`: of another file read alike; `weights`: a copy of the file of weights.
+        """
+        return self.with_weights(
+            self.data.read(path, described, columns=self.columns_named), weights
+        )
+
+    def with_weights(self, data: pd.DataFrame, file: Path | None = None) -> pd.DataFrame:
+        """The data with the weights of ``weights.file``, or of a copy of it."""
+        file = file or self.weights.file
+        if file is None:
+            return data
+        from riskweighted.weights.given import joined_weights  # loads kernels
+
+        return joined_weights(data, file)
+
+    def columns_named(self, names: Iterable[str]) -> list[str]:
+        """Those of some columns whose names stand anywhere in the study but as ``data.id``; all
+        where it has analyses, which may read any.
+        """
+        used = (*self.variables, *self.scenario.known, *self.release.columns)
+        if self.data.id in (*used, *self.synthesizer.columns):
+            raise InputError(
+                f"data.id names {self.data.id!r}, which the study synthesizes, releases, or reads "
+                "as known or predictor: an identifier is none of these, so leave it out there, or "
+                "name another column"
+            )
+        if self.evaluation.analyses:
+            return list(names)
+        sections = {name: table for name, table in to_table(self).items() if name != "data"}
+        told = f"{sections} {self.data.where} {list(self.data.kinds)}"
+        if self.weights.file is not None:
+            from riskweighted.weights.given import id_of_weights
+
+            told += f" {id_of_weights(self.weights.file)}"
+        return [name for name in names if name in told]
+
+
+def refuse_several(study: Study, what: str) -> None:
+    """Refuse what is of one intruder alone."""
+    if study.intruders:
+        raise InputError(
+            f"{what} is of one intruder, whose risk it varies or seeks: leave out [[intruders]]"
+        )
 
 
 def section_of(name: str) -> str:
@@ -403,7 +592,10 @@ def read_study(settings: Mapping[str, Any], folder: Path | None = None) -> Study
     """The same without building a synthesizer: enough to read a finished run, and quick."""
     study = from_table(Study, settings)
     return dataclasses.replace(
-        study, thresholds=study.thresholds.with_policy(folder), data=study.data.within(folder)
+        study,
+        thresholds=study.thresholds.with_policy(folder),
+        data=study.data.within(folder),
+        weights=study.weights.within(folder),
     )
 
 
@@ -413,9 +605,9 @@ def load_study(path: str | Path) -> Study:
     Parameters
     ----------
     path : str or Path
-        A TOML file with the tables [data], [scenario], [synthesizer], and optionally [weights],
-        [sampling], [release], [evaluation], [thresholds], [guarantee], and a table for each
-        baseline.
+        A TOML file with the tables [data], [scenario], [synthesizer], and optionally [units],
+        [weights], [sampling], [release], [evaluation], [thresholds], [guarantee], and a table for
+        each baseline.
 
     Raises
     ------

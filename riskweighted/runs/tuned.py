@@ -21,7 +21,7 @@ from riskweighted.runs.bounds import bounded
 from riskweighted.runs.derivation import check_derived
 from riskweighted.runs.measured import measured
 from riskweighted.runs.stages import Stages
-from riskweighted.runs.study import Study
+from riskweighted.runs.study import Study, refuse_several
 from riskweighted.runs.work import Work
 from riskweighted.tuning.constraints import Leaving
 from riskweighted.tuning.settings import TuningSettings
@@ -71,11 +71,11 @@ def meet_target(work: Work, folder: Path) -> tuple[Work, TunedScheme | None]:
     Unweighted and tuned fit are sampled as the run samples them, and kept with its other fits; what
     was found is kept in `folder`.
     """
-    study, model = work.study, work.prepared()
+    study = work.study
     settings = study.weights.tuning
     if settings is None:
         return work, None
-    name = f"tuning {Stages(study, model.fingerprint, streams=work.streams).key('tuned')}"
+    name = f"tuning {Stages(study, work.fingerprint, streams=work.streams).key('tuned')}"
     kept = recall(folder / "tuning", name)
     if kept is not None:
         tuned = _from_json(kept)
@@ -138,6 +138,7 @@ def tune_study(
             "a guarantee holds for no setting that is tuned on the data: leave out [guarantee], "
             "or name a public setting"
         )
+    refuse_several(study, "tuning")
     study = replace(study, sampling=replace(study.sampling, cores=cores))
     confidential, reporter = study.read_data(), reporter or default_reporter()
     study = bounded(study, confidential)

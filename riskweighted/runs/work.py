@@ -9,22 +9,27 @@ worker of a sweep keeps what other cells may need (`riskweighted.sweeps.work`).
 import hashlib
 import io
 import time
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
 
 from riskweighted.common.datasets import Datasets
-from riskweighted.common.errors import InputError
+from riskweighted.common.errors import InputError, RiskWeightedWarning
+from riskweighted.common.fingerprints import fingerprint
+from riskweighted.common.frames import with_columns
 from riskweighted.common.progress import Advance, Quiet, Reporter
-from riskweighted.common.seeds import Streams
+from riskweighted.common.seeds import Streams, seed_for
+from riskweighted.common.survey import checked_survey
 from riskweighted.contract.centring import CentredWeights
+from riskweighted.data.parts import FITTED
 from riskweighted.evaluation.evaluate import Evaluation, evaluate_world
-from riskweighted.evaluation.expected import find_mechanism
+from riskweighted.evaluation.expected import expected_seed, find_mechanism
 from riskweighted.evaluation.fit_check import COLUMNS as CHECKED, check_fit
 from riskweighted.evaluation.tables import CONFIDENTIAL, as_table
 from riskweighted.intruder.world import World, make_world
@@ -32,6 +37,18 @@ from riskweighted.measures.context import Mechanism
 from riskweighted.risk.matching import mean_risk_and_matches
 from riskweighted.runs.beyond import Disclosed, attributed
 from riskweighted.runs.bounds import bounded
+from riskweighted.runs.buckets import (
+    SURVEY,
+    BucketTask,
+    Joined,
+    Pool,
+    bucket_rows,
+    fitted_rows,
+    functions_at,
+    refuse_of_sample,
+    without_functions,
+)
+from riskweighted.runs.looked import disclosed_of_sample
 from riskweighted.runs.memo import Store
 from riskweighted.runs.stages import STAGES, Stages, fit_key
 from riskweighted.runs.study import Study
@@ -47,12 +64,14 @@ from riskweighted.sequence.prepare import prepare_sequence, taught
 from riskweighted.sequence.saved import read_fit
 from riskweighted.sequence.tasks import BlockTask, block_tasks, fit_tasks
 from riskweighted.utility.regressions import Analysis, checked_regression
+from riskweighted.weights.families import Fits
 from riskweighted.weights.match import world_weighting, world_weights
 from riskweighted.weights.names import UNWEIGHTED, is_centred
-from riskweighted.weights.schemes import scheme_source
+from riskweighted.weights.schemes import is_by_risk, scheme_source
 
 __all__ = ["Work"]
 
+_Weights = TypeVar("_Weights", pd.DataFrame, pd.DataFrame | CentredWeights)
 _ITSELF = "itself"  # the label of the confidential data as their own release
 
 
@@ -62,7 +81,7 @@ class Work:
 
     A label is a scheme, a baseline or the confidential data. ``cores``: chains sampled at once,
     where the study does not say it. ``compiled``: seconds that compiling the models took, once it
-    is done.
+    is done. ``pool``: who works on the buckets of a file of which a sample is fitted.
     """
 
     stages: Stages
@@ -71,6 +90,7 @@ class Work:
     reporter: Reporter = field(default_factory=Quiet, repr=False)
     cores: int | None = None
     compiled: list[float] = field(default_factory=list, repr=False)
+    pool: Pool = field(default_factory=Pool, repr=False)
 
     @classmethod
     def of(cls, study: Study, confidential: pd.DataFrame, folder: Path | None = None) -> "Work":
@@ -93,6 +113,11 @@ class Work:
         """Where its seeds come from."""
         return self.stages.streams or Streams(self.study.seed)
 
+    @cached_property
+    def fingerprint(self) -> str:
+        """That of the confidential data."""
+        return self.prepared().fingerprint if self.rows is None else fingerprint(self.confidential)
+
     @property
     def labels(self) -> tuple[str, ...]:
         """The schemes of the study, then its baselines."""
@@ -102,22 +127,146 @@ class Work:
         """Another study of the same data, which shares all that does not depend on the change."""
         return replace(self, stages=replace(self.stages, study=study))
 
+    def by_each(self) -> dict[str, "Work"]:
+        """The same study judged by each of its intruders; by "" where it has one scenario alone."""
+        names = [each.name for each in self.study.intruders]
+        return {name: self.at(self.study.judged_by(name)) for name in names} or {"": self}
+
+    # -- of a file of which a sample is fitted
+
+    @cached_property
+    def rows(self) -> np.ndarray | None:
+        """The rows to which models are fitted, in order (METHODS section 17); None for all."""
+        data, count = self.study.data, self.study.data.fitted
+        if count is None and data.in_parts:
+            count = FITTED
+        if count is None or count >= len(self.confidential):
+            return None
+        refuse_of_sample(self.study)
+        read = [name for name in self._read_by_model if name in self.confidential]
+        codes = self.world("weighing").patterns.codes
+        seed = seed_for(self.study.seed, "fitted", f"{len(codes)}")
+        return fitted_rows(self.confidential, codes, count, read, seed)
+
+    @property
+    def _read_by_model(self) -> list[str]:
+        return list(dict.fromkeys([*self.study.synthesizer.columns, *self.study.variables]))
+
+    @cached_property
+    def fitted(self) -> pd.DataFrame:
+        """The records to which models are fitted."""
+        return self.confidential if self.rows is None else self.confidential.iloc[self.rows]
+
+    def of_fitted(self, weights: _Weights) -> _Weights:
+        """Weights of the records to which models are fitted, of those of all."""
+        if self.rows is None:
+            return weights
+        if isinstance(weights, CentredWeights):
+            return functions_at(weights, self.rows)
+        return weights.iloc[self.rows]
+
+    def on(self, label: str, rows: np.ndarray) -> Fit:
+        """The fit of a label for some records of the file, of whole known patterns where its
+        weights are centred.
+        """
+        records = self.confidential.iloc[rows]
+        weights = self.weights(label).iloc[rows]
+        survey = None if self.survey is None else self.survey.iloc[rows]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RiskWeightedWarning)  # told of the whole file
+            return self.task(label).on(records, weights, survey)
+
+    @cached_property
+    def survey(self) -> pd.Series | None:
+        """Survey weights of mean 1 over the file."""
+        return checked_survey(self.study.weights.survey, self.confidential)
+
+    def task(self, label: str) -> BucketTask:
+        """What is computed of a bucket under a label."""
+        keys = (self.stages.key(stage, label) for stage in ("drawn", "expected"))
+        return self.store.once(("task", *keys), partial(self._task, label))
+
+    def _task(self, label: str) -> BucketTask:
+        fit, study = self.fit(label), self.study
+        some = np.arange(1)
+        given = self.of_fitted(self.weighting(label))
+        first = functions_at(given, some) if isinstance(given, CentredWeights) else given.iloc[some]
+        survey = None if self.survey is None else self.survey.iloc[self.rows].iloc[some]
+        light = without_functions(fit.on(self.fitted.iloc[some], first, survey))
+        scenarios = (study.evaluating_scenario(), study.weighting_scenario())
+        seeds = (
+            self.streams.seed_for("synthesize", label),
+            expected_seed(self._evaluation_seed, label),
+        )
+        return BucketTask(
+            label,
+            light,
+            scenarios,
+            study.weights.making,
+            study.evaluation.measures,
+            study.release.L,
+            seeds,
+            None if (source := scheme_source(label)) is None else self.task(source),
+        )
+
+    def _told(self, label: str) -> tuple[Datasets, Mechanism]:
+        """What is drawn for all records under a label, and their expected risk and influence."""
+        keys = [self.stages.key(stage, label) for stage in ("drawn", "expected")]
+        return self.store.once(("told", *keys), partial(self._by_bucket, label, "-".join(keys)))
+
+    @cached_property
+    def buckets(self) -> list[np.ndarray]:
+        """The rows of each bucket, in order."""
+        patterns = self.world().patterns
+        return bucket_rows(patterns.codes, patterns.sizes)
+
+    def each_bucket(self, label: str) -> Iterator[tuple[int | None, np.ndarray, Fit]]:
+        """The number and rows of each bucket with the fit of a label for its records; where all
+        records are fitted they are one bucket of no number.
+        """
+        if not self._in_buckets(label):
+            yield None, np.arange(len(self.confidential)), self.fit(label)
+            return
+        for number, rows in enumerate(self.buckets):
+            yield number, rows, self.on(label, rows)
+
+    def _by_bucket(self, label: str, key: str) -> tuple[Datasets, Mechanism]:
+        rows, weights = self.buckets, self.weights(label)
+        if self.survey is not None:
+            weights = with_columns(weights, {SURVEY: self.survey})
+        tables = (
+            (number, self.confidential.iloc[of], weights.iloc[of]) for number, of in enumerate(rows)
+        )
+        joined = Joined(self.confidential, self.study.variables, self.store.folder)
+        with self.reporter.step(f"drawing and measuring {label}") as advance:
+            told = self.pool.each(self.task(label), tables, key, self.store.folder)
+            for done, (number, each) in enumerate(told, 1):
+                joined.put(rows[number], each)
+                advance(done, len(rows))
+        datasets = joined.datasets
+        self.fit(label).warn_of_draws(datasets.altered)
+        return datasets, joined.mechanism
+
     # -- before a fit
 
     def world(self, stage: str = "world") -> World:
         """The data under the scenario that a stage has; patterns are found once for all that know
         the same.
         """
-        scenario = (
-            self.study.weighting_scenario()
+        first, *others = (
+            self.study.weighting_scenarios()
             if stage == "weighing"
-            else self.study.evaluating_scenario()
+            else (self.study.evaluating_scenario(),)
         )
         base = self.store.once(
             ("patterns", self.stages.key("patterns")),
-            lambda: make_world(self.confidential, scenario),
+            lambda: make_world(self.confidential, first, self.study.units),
         )
-        return self.store.once(("world", self.stages.key(stage)), lambda: base.under(scenario))
+
+        def make() -> World:
+            return replace(base.under(first), others=tuple(map(base.under, others)))
+
+        return self.store.once(("world", self.stages.key(stage)), make)
 
     def prepared(self, label: str = UNWEIGHTED) -> PreparedSequence:
         """The model, or that of a baseline, prepared for the data."""
@@ -128,7 +277,7 @@ class Work:
     def _prepared(self, label: str) -> PreparedSequence:
         study, data = self.study, self.confidential
         if label not in study.baselines:
-            return prepare_sequence(study.make_synthesizer(), data, study.weights.survey)
+            return prepare_sequence(study.make_synthesizer(), self.fitted, study.weights.survey)
         baselines, scenario = study.make_baselines(label), study.evaluating_scenario()
         if study.synthesizer.formula is not None:
             return prepare_sequence(baselines[study.target], data)
@@ -150,18 +299,25 @@ class Work:
 
     def weights(self, scheme: str) -> pd.DataFrame:
         """Weights of a scheme, (n, V), made of the fit of another one where they are."""
-        source = scheme_source(scheme)
-        made_of = None if source is None else self.fit(source)
         return self.store.once(
-            ("weights", self.stages.key("weights", scheme)), partial(self.weigh, scheme, made_of)
+            ("weights", self.stages.key("weights", scheme)),
+            lambda: self.weigh(scheme, self._made_of(scheme)),
         )
+
+    def _made_of(self, scheme: str) -> Fit | Fits | None:
+        """The fit that weights are made of, with the unweighted one where they compare the two."""
+        source = scheme_source(scheme)
+        if source is None:
+            return None
+        fit = self._of_all(source)
+        return Fits(fit, self._of_all(UNWEIGHTED)) if is_by_risk(scheme) else fit
 
     def weighting(self, scheme: str) -> pd.DataFrame | CentredWeights:
         """The same as a fit takes them: centred weights with the functions that they come from."""
         if not is_centred(scheme):
             return self.weights(scheme)
         source = scheme_source(scheme)
-        of_fit = None if source is None else self.fit(source)
+        of_fit = None if source is None else self._of_all(source)
         make = partial(
             world_weighting,
             self.world("weighing"),
@@ -171,6 +327,14 @@ class Work:
             **self.study.weights.making,
         )
         return self.store.once(("weighting", self.stages.key("weights", scheme)), make)
+
+    def _of_all(self, label: str) -> Fit:
+        """The fit of a label for all records of the file."""
+        return (
+            self.fit(label)
+            if self.rows is None
+            else self.on(label, np.arange(len(self.confidential)))
+        )
 
     def data_weights(self) -> dict[str, pd.DataFrame]:
         """Weights by scheme, of those that are made of the data alone."""
@@ -187,7 +351,7 @@ class Work:
             self.world("weighing"), scheme, fit, alphas=alphas, **self.study.weights.making
         )
 
-    def weigh(self, scheme: str, fit: Fit | None = None) -> pd.DataFrame:
+    def weigh(self, scheme: str, fit: Fit | Fits | None = None) -> pd.DataFrame:
         """The same afresh, of any scheme; `fit`: that of `scheme_source`, if there is one."""
         alphas = world_weights(self.world("weighing"), scheme, fit=fit, **self.study.weights.making)
         if not (alphas > 0).any().all():
@@ -202,7 +366,8 @@ class Work:
         that are made of the data alone: of one scheme that is centred and of one that is not."""
         schemes = {is_centred(scheme): scheme for scheme in reversed(self.data_weights())}.values()
         named = [
-            self._named_tasks(scheme, self.prepared(), self.weighting(scheme)) for scheme in schemes
+            self._named_tasks(scheme, self.prepared(), self.of_fitted(self.weighting(scheme)))
+            for scheme in schemes
         ]
         tasks = [
             task
@@ -227,8 +392,8 @@ class Work:
         study = self.study
         if label in study.baselines:
             return fit_sequence(self.prepared(label), None, Sampling())
-        alphas = self.weighting(label)
-        prepared = taught(self.prepared(), self.weights(label))
+        alphas = self.of_fitted(self.weighting(label))
+        prepared = taught(self.prepared(), self.of_fitted(self.weights(label)))
         archive = self.store.archives.get(self.stages.key("fit", label))
         if archive is not None:
             return read_fit(
@@ -265,7 +430,7 @@ class Work:
                     blocks[block] = fitted
         return Fit(
             prepared,
-            self.weights(scheme),
+            self.of_fitted(self.weights(scheme)),
             {task.name: blocks[task.name] for task in named.values()},
         )
 
@@ -277,7 +442,12 @@ class Work:
         """
         study, named, functions = self.study, dict[str, BlockTask](), functions_of(alphas)
         for task in block_tasks(
-            prepared, self.weights(scheme), None, study.guarantee, study.release.L, functions
+            prepared,
+            self.of_fitted(self.weights(scheme)),
+            None,
+            study.guarantee,
+            study.release.L,
+            functions,
         ):
             key = fit_key(study, task.block.model, task.alpha, task.centring)
             seed = prepared.run_seed(self.streams, scheme, key)
@@ -302,12 +472,18 @@ class Work:
 
     # -- datasets and what they come to
 
+    def _in_buckets(self, label: str) -> bool:
+        """Whether a label's datasets are made bucket by bucket: those of a sample's fit."""
+        return self.rows is not None and label in self.study.weights.schemes
+
     def drawn(self, label: str) -> Datasets:
         """L datasets; those of another L are other ones, since their draws lie elsewhere. The data
         themselves are their own release.
         """
         if label == CONFIDENTIAL:
             return Datasets(self.confidential, [{}])
+        if self._in_buckets(label):
+            return self._told(label)[0]
         L, seed = self.study.release.L, self.streams.seed_for("synthesize", label)  # noqa: N806
 
         def make() -> Datasets:
@@ -320,6 +496,8 @@ class Work:
 
     def expected(self, label: str) -> Mechanism:
         """Expected risk and influence of a fit."""
+        if self._in_buckets(label):
+            return self._told(label)[1]
         make = partial(
             find_mechanism,
             label,
@@ -336,7 +514,7 @@ class Work:
 
         No row of a baseline that keeps true values.
         """
-        fit, study, data = self.fit(label), self.study, self.confidential
+        fit, study, data = self.fit(label), self.study, self.fitted
         if fit.keeps_true_values:
             return pd.DataFrame(columns=["label", *CHECKED])
         names = [*study.unaltered(data), *study.synthesizer.columns, *study.variables]
@@ -367,6 +545,18 @@ class Work:
         """What the datasets of a label give away beyond inference."""
 
         def make() -> Disclosed:
+            if self.rows is not None and self._in_buckets(label):
+                return disclosed_of_sample(
+                    self.task(label),
+                    self.study,
+                    self.confidential,
+                    self.rows,
+                    self.drawn(label),
+                    self.world().patterns.codes,
+                    self.survey,
+                    self.streams,
+                    progress,
+                )
             fit = self.fit(label)
             drawn = self.drawn(label)
             worlds = (self.world(), self.world("weighing"))

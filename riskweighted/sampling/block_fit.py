@@ -8,15 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
-from riskweighted.common.counted import checked_counts
 from riskweighted.common.errors import ExplosionWarning, InputError
-from riskweighted.common.fingerprints import counted_fingerprint
+from riskweighted.common.fingerprints import fingerprint
 from riskweighted.common.frames import as_floats
 from riskweighted.common.survey import checked_survey
 from riskweighted.contract.categories import categories_of, target_numbers
@@ -26,13 +25,11 @@ from riskweighted.contract.intervals import Places, places_of
 from riskweighted.contract.layout import layout_of
 from riskweighted.contract.synthesizer import (
     Blueprint,
-    ContractError,
     Density,
     Draw,
     Layout,
     Synthesizer,
     keeps_true_values,
-    takes_counts,
 )
 from riskweighted.design.precision import find_precision
 from riskweighted.guarantee.clip import Censoring, censor
@@ -53,7 +50,6 @@ __all__ = [
     "plug_in",
     "prepare_model",
     "refuse_survey",
-    "weights_of",
 ]
 
 _STAT = "_stat_"  # before the name of what the sampler says of a draw, in a file
@@ -74,13 +70,11 @@ class OfFile(NamedTuple):
     places: Places | None
 
 
-def weights_of(alpha: pd.Series, survey: pd.Series | None, counts: pd.Series | None) -> pd.Series:
-    """What enters the likelihood as the power of each row's, (n,): alpha, times survey weights and
-    numbers of records.
+def _weights_of(alpha: pd.Series, survey: pd.Series | None) -> pd.Series:
+    """What enters the likelihood as the power of each record's, (n,): alpha, times survey weights
+    where there are any.
     """
-    for factor in (survey, counts):
-        alpha = alpha if factor is None else (alpha * factor).rename("weight")
-    return alpha
+    return alpha if survey is None else (alpha * survey).rename("weight")
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,8 +87,7 @@ class BlockFit:
     where they are known; ``censoring``: how contributions were clipped under a guarantee;
     ``survey``: survey weights of mean 1, where there are any; ``centring``: what centred weights
     take off (METHODS section 15); ``stats``: of chains ``diverging`` and ``energy`` by (chain,
-    draw); ``counts`` (n,): where each of the n rows stands for several records, how many, and alpha
-    is their mean weight; ``file``: what is of the whole file, where the records are others of it.
+    draw); ``file``: what is of the whole file, where the records are others of it.
 
     ``diagnostics``: a row per quantity: r_hat (rank-normalised, split), ess_bulk, ess_tail,
     divergences, converged, engine ("nuts" or "direct"), pareto_k, approximation, limit (of r_hat),
@@ -122,19 +115,14 @@ class BlockFit:
     survey: pd.Series | None = field(default=None, repr=False)
     centring: Centring | None = field(default=None, repr=False)
     stats: xr.Dataset | None = field(default=None, repr=False)
-    counts: pd.Series | None = field(default=None, repr=False)
     file: OfFile | None = field(default=None, repr=False)
 
     @property
     def weights(self) -> pd.Series:
         """What enters the likelihood as the power of each record's, (n,): alpha, times the survey
-        weight, so it may exceed 1; of rows that stand for several records times their number."""
-        return weights_of(self.alpha, self.survey, self.counts)
-
-    @property
-    def times(self) -> np.ndarray | None:
-        """How many records each row stands for, (n,); None where each is one."""
-        return None if self.counts is None else self.counts.to_numpy()
+        weight, so it may exceed 1.
+        """
+        return _weights_of(self.alpha, self.survey)
 
     @property
     def statement(self) -> Statement | None:
@@ -156,7 +144,7 @@ class BlockFit:
     @cached_property
     def _made_of(self) -> str:
         """The digest of the model and of the data as they are, whatever ``data`` says."""
-        return data_hash(self.synthesizer, counted_fingerprint(self.confidential, self.counts))
+        return data_hash(self.synthesizer, fingerprint(self.confidential))
 
     @cached_property
     def _is_prepared(self) -> bool:
@@ -224,7 +212,7 @@ class BlockFit:
         column = self.confidential[self.synthesizer.target]
         if self.censoring is not None:
             return 1.0 if pd.api.types.is_integer_dtype(column.dtype) else None
-        return find_precision(column, self.times)
+        return find_precision(column)
 
     @cached_property
     def largest_terms(self) -> np.ndarray:
@@ -291,17 +279,18 @@ class BlockFit:
         """
         if self.categories is not None:
             return 0
-        return int((np.abs(as_floats(values)) > self._limit).sum())
+        return int((np.abs(as_floats(values)) > self.limit).sum())
 
     @cached_property
-    def _limit(self) -> float:
+    def limit(self) -> float:
+        """Ten times the largest absolute confidential value, beyond which drawn ones are far."""
         if self.file is not None and self.file.limit is not None:
             return self.file.limit
         return float(FAR * np.nanmax(np.abs(as_floats(self.confidential[self.synthesizer.target]))))
 
     def of_other(self, records: pd.DataFrame, alpha: pd.Series) -> "BlockFit":
         """The same posterior for other records of the file, with weights alpha (m,)."""
-        limit = None if self.categories is not None else self._limit
+        limit = None if self.categories is not None else self.limit
         places = (
             None if self.centring is None else places_of(self.synthesizer, self.prepared, self.y)
         )
@@ -309,7 +298,7 @@ class BlockFit:
         held = replace(
             self, confidential=records, prepared=self.prepared.at(records), alpha=alpha, file=file
         )
-        return replace(held, data=None, survey=None, counts=None)
+        return replace(held, data=None, survey=None)
 
     def warn_of_far(self, far: int, drawn: int) -> None:
         """Warn of that many values of those drawn, as `synthesize` does."""
@@ -345,16 +334,13 @@ class BlockFit:
         stored = stored.assign_coords(quantity=("quantity", list(self.diagnostics.index)))
         # netCDF has no whole numbers of 64 bits
         seed = "" if self.random_seed is None else str(self.random_seed)
-        made_for = data_hash(
-            self.synthesizer, self.data or counted_fingerprint(self.confidential, self.counts)
-        )
+        made_for = data_hash(self.synthesizer, self.data or fingerprint(self.confidential))
         guarantee = {} if self.censoring is None else {"guarantee": self.censoring.digest()}
         centred = {} if self.centring is None else {"centred": self.centring.label}
-        hashed = weights_hash(weights_of(self.alpha, self.survey, None))
         return sealed(
             stored.assign_attrs(
                 made_for=made_for,
-                weights=hashed,
+                weights=weights_hash(self.weights),
                 random_seed=f"seed {seed}",
                 **guarantee,
                 **centred,
@@ -394,25 +380,20 @@ def plug_in(fit: BlockFit) -> dict[str, np.ndarray]:
 class PreparedModel:
     """A synthesizer and the data it was prepared for, once, with survey weights if any.
     Confidential; made by `prepare_model`.
-
-    ``counts``: where each row of the data stands for several records, how many.
     """
 
     synthesizer: Synthesizer
     confidential: pd.DataFrame = field(repr=False)
     prepared: Any = field(repr=False)
     survey: pd.Series | None = field(default=None, repr=False)
-    counts: pd.Series | None = field(default=None, repr=False)
 
     @cached_property
     def fingerprint(self) -> str:
-        return counted_fingerprint(self.confidential, self.counts)
+        return fingerprint(self.confidential)
 
     def weights(self, alpha: pd.Series) -> pd.Series:
-        """What enters the likelihood, (n,): alpha, times the survey weights and the numbers of
-        records where there are any.
-        """
-        return weights_of(alpha, self.survey, self.counts)
+        """What enters the likelihood, (n,): alpha, times the survey weights where there are any."""
+        return _weights_of(alpha, self.survey)
 
     def build(self) -> Blueprint | None:
         return self.synthesizer.build(self.prepared)
@@ -425,7 +406,7 @@ class PreparedModel:
         besides: Sequence[str] = (),
     ) -> Censoring | None:
         """The clip of a guarantee on this model; see `riskweighted.guarantee.clip.censor`."""
-        refuse_survey(self.survey, guarantee, self.counts)
+        refuse_survey(self.survey, guarantee)
         return (
             None
             if guarantee is None
@@ -455,14 +436,7 @@ class PreparedModel:
             )
         held = (self.synthesizer, alpha, posterior, judged, self.confidential, self.prepared)
         return BlockFit(
-            *held,
-            random_seed,
-            self.fingerprint,
-            censoring,
-            self.survey,
-            centring,
-            stats,
-            self.counts,
+            *held, random_seed, self.fingerprint, censoring, self.survey, centring, stats
         )
 
     def load(
@@ -479,7 +453,7 @@ class PreparedModel:
         stored = read_sealed(path if isinstance(path, zipfile.Path) else Path(path))
         if stored.attrs.pop("made_for", None) != data_hash(self.synthesizer, self.fingerprint):
             raise InputError(f"{str(path)!r} is the fit of another synthesizer or of other data")
-        if stored.attrs.pop("weights", None) != weights_hash(weights_of(alpha, self.survey, None)):
+        if stored.attrs.pop("weights", None) != weights_hash(self.weights(alpha)):
             raise InputError(f"{str(path)!r} is the fit of other weights")
         if stored.attrs.pop("guarantee", None) != (
             None if censoring is None else censoring.digest()
@@ -531,17 +505,8 @@ class PreparedModel:
         )
 
 
-def refuse_survey(
-    survey: pd.Series | None, guarantee: Guarantee | None, counts: pd.Series | None = None
-) -> None:
-    """A record's contribution, and so what a guarantee bounds, grows with its survey weight; and of
-    counted rows no record is clipped.
-    """
-    if counts is not None and guarantee is not None:
-        raise InputError(
-            "a guarantee clips what each record adds, and counted rows add what several do: "
-            "leave out counts or guarantee"
-        )
+def refuse_survey(survey: pd.Series | None, guarantee: Guarantee | None) -> None:
+    """A record's contribution, and so what a guarantee bounds, grows with its survey weight."""
     if survey is not None and guarantee is not None:
         raise InputError(
             "a guarantee holds for no survey weights, which multiply what a record adds to the "
@@ -553,27 +518,13 @@ def prepare_model(
     synthesizer: Synthesizer,
     confidential: pd.DataFrame,
     survey: str | pd.Series | np.ndarray | None = None,
-    counts: pd.Series | np.ndarray | None = None,
 ) -> PreparedModel:
     """A synthesizer and the data that it was prepared for, checked, with survey weights if any;
     InputError says what is wrong with them.
-
-    `counts` (n,): whole numbers, how many records of a file each row of the data stands for; the
-    model is that of the whole file.
     """
     if isinstance(survey, str) and survey == synthesizer.target:
         raise InputError(
             f"survey weights {survey!r} are the column that is synthesized: name another one"
         )
-    if counts is None:
-        weights = checked_survey(survey, confidential)
-        return PreparedModel(synthesizer, confidential, synthesizer.prepare(confidential), weights)
-    if not takes_counts(synthesizer):
-        raise ContractError(
-            f"{type(synthesizer).__name__} takes no counted rows: its prepare has no 'counts'"
-        )
-    held, made = checked_counts(counts, confidential.index), cast(Any, synthesizer)
-    weights = checked_survey(survey, confidential, held)
-    return PreparedModel(
-        synthesizer, confidential, made.prepare(confidential, counts=held.to_numpy()), weights, held
-    )
+    weights = checked_survey(survey, confidential)
+    return PreparedModel(synthesizer, confidential, synthesizer.prepare(confidential), weights)

@@ -307,18 +307,12 @@ class CompiledModel:
         self._check_agreement(fitted, thetas)
         check_draws(synthesizer, fitted.prepared, thetas, fitted.confidential)
         if is_strange(synthesizer):
-            guaranteed, prepared = fitted.censoring is not None, fitted.prepared
-            places: Sequence[Draw] = thetas
-            if fitted.counts is not None:  # tried with each row as one record
-                prepared = synthesizer.prepare(fitted.confidential)
-                blueprint = synthesizer.build(prepared)
-                places = ({},) if blueprint is None else near_start(blueprint)
             check_independent(
                 synthesizer,
-                prepared,
-                places,
+                fitted.prepared,
+                thetas,
                 fitted.confidential,
-                guaranteed=guaranteed,
+                guaranteed=fitted.censoring is not None,
                 elsewhere=True,
             )
 

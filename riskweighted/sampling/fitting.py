@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytensor
 
-from riskweighted.common.late import late
+from riskweighted.common.errors import InputError
+from riskweighted.common.extras import late
 from riskweighted.contract.centring import Centring
 from riskweighted.contract.synthesizer import Blueprint, is_strange
 from riskweighted.guarantee.cells import Cells
 from riskweighted.guarantee.clip import clipped_sum, obstacles, record_graph, refusal
-from riskweighted.sampling.block_fit import PreparedModel
-from riskweighted.sampling.centred import CentredTerm, term_graph
+from riskweighted.sampling.block_fit import BlockFit, PreparedModel
+from riskweighted.sampling.centred import EXPECTED, CentredTerm, graph_coefficients, term_graph
 from riskweighted.sampling.clipped import ClipTerm, clip_term_graph
 from riskweighted.sampling.compiled import Censored, CompiledModel, Sampler
 from riskweighted.sampling.graphs import (
@@ -33,7 +34,9 @@ from riskweighted.sampling.nuts import LOG_LIKELIHOOD
 if TYPE_CHECKING:
     import pymc as pm
 
-__all__ = ["CompiledModel", "compile_prepared"]
+__all__ = ["CompiledModel", "compile_prepared", "pymc_model"]
+
+_POTENTIAL = "weighted_log_likelihood"
 
 
 def _compile(model: "pm.Model") -> Any:
@@ -99,7 +102,7 @@ def compile_prepared(
             )
             term, total = None if compared else compile_term(blueprint, off), total - off
         with blueprint.model:
-            late("pymc").Potential("weighted_log_likelihood", total)
+            late("pymc").Potential(_POTENTIAL, total)
             late("pymc").Deterministic(LOG_LIKELIHOOD, total)
         sampler = (
             Sampler(blueprint.model, _compile)
@@ -114,11 +117,53 @@ def compile_prepared(
     return _recent[key]
 
 
+def pymc_model(fit: BlockFit) -> "pm.Model":
+    """The model of a block's fit with its Potential, under the fit's weights, its centring term and
+    its clip.
+
+    InputError where nothing is estimated, or the graph cannot hold the centring term.
+    """
+    name = type(fit.synthesizer).__name__
+    model = PreparedModel(fit.synthesizer, fit.confidential, fit.prepared, fit.survey)
+    blueprint = model.build()
+    if blueprint is None:
+        raise InputError(f"{name} estimates nothing: it has no PyMC model")
+    if fit.centring is not None and fit.centring.kinds is not None:
+        raise InputError(
+            f"{name} tells kinds of value first: its centring term stands in its density alone, "
+            "and no PyMC model holds it; valid are fits of weights without the plus"
+        )
+    alpha, total = fit.weights.to_numpy(), blueprint.weighted_log_likelihood
+    values = blueprint.weigh(alpha)
+    if fit.censoring is not None:
+        _, total = _clipped(model, blueprint, fit.censoring.cells)
+        values |= fit.censoring.values(alpha)
+    if fit.centred is not None and fit.censoring is None:
+        total = total - term_graph(fit.centred, blueprint)
+        values |= {EXPECTED: graph_coefficients(fit.centred)}
+    if blueprint.geometry is not None:
+        values |= blueprint.geometry(alpha)
+    with blueprint.model:
+        late("pymc").Potential(_POTENTIAL, total)
+        late("pymc").set_data(values)
+    return blueprint.model
+
+
 def _censored(
     model: PreparedModel, blueprint: Blueprint, cells: Cells | None
 ) -> tuple[Censored, Any]:
     """What a censored model is checked by, and its sum of clipped contributions, less the term
     where the clip is centred.
+    """
+    records, total = _clipped(model, blueprint, cells)
+    return Censored(
+        compile_records(blueprint, records), compile_clipped_sum(blueprint, total)
+    ), total
+
+
+def _clipped(model: PreparedModel, blueprint: Blueprint, cells: Cells | None) -> tuple[Any, Any]:
+    """The log densities of records in the graph, and the sum of clipped contributions, see
+    `_censored`.
     """
     hindering = obstacles(model.synthesizer, model.prepared, model.confidential)
     records = record_graph(model.synthesizer, model.prepared, blueprint, model.confidential)
@@ -129,6 +174,4 @@ def _censored(
         total = total - clip_term_graph(
             ClipTerm.of(model.synthesizer, model.prepared, model.confidential, cells), blueprint
         )
-    return Censored(
-        compile_records(blueprint, records), compile_clipped_sum(blueprint, total)
-    ), total
+    return records, total

@@ -7,7 +7,7 @@ import pandas as pd
 import xarray as xr
 
 from riskweighted.common.errors import InputError
-from riskweighted.common.late import late
+from riskweighted.common.extras import late
 from riskweighted.contract.layout import layout_of
 from riskweighted.contract.synthesizer import Blueprint, Density
 from riskweighted.sampling.block_fit import BlockFit

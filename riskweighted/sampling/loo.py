@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import logsumexp
 
-from riskweighted.common.late import late
+from riskweighted.common.extras import late
 
 __all__ = ["K_LIMIT", "LeaveOneOut", "importance_weights", "leave_one_out"]
 

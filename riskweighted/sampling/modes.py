@@ -20,7 +20,7 @@ from riskweighted.contract.centring import Centring
 from riskweighted.contract.drawing import spread_draws
 from riskweighted.contract.layout import layout_of
 from riskweighted.contract.synthesizer import Blueprint, Density, Draw
-from riskweighted.sampling.block_fit import BlockFit, weights_of
+from riskweighted.sampling.block_fit import BlockFit
 from riskweighted.sampling.convergence import no_diagnostics
 from riskweighted.sampling.fitting import CompiledModel
 from riskweighted.sampling.graphs import PLAIN, unconstrained
@@ -124,12 +124,9 @@ class BlockModes:
         return density
 
     def _weights(self, alpha: np.ndarray) -> np.ndarray:
-        """What enters the likelihood, (n,): alpha, times the survey weights and numbers of records
-        where the fit has any.
-        """
-        return np.asarray(
-            weights_of(pd.Series(alpha, self.fit.alpha.index), self.fit.survey, self.fit.counts)
-        )
+        """What enters the likelihood, (n,): alpha, times the survey weights if there are any."""
+        survey = self.fit.survey
+        return alpha if survey is None else alpha * survey.to_numpy()
 
     def _fit(self, alpha: np.ndarray, centring: Centring | None, draws: Draw) -> BlockFit:
         """A fit of one chain."""

@@ -13,9 +13,9 @@ import numpy as np
 import xarray as xr
 from threadpoolctl import threadpool_limits
 
+from riskweighted.common.extras import late
 from riskweighted.common.interrupts import interrupts_kept
-from riskweighted.common.late import late
-from riskweighted.common.threads import worker_threads
+from riskweighted.common.jit import worker_threads
 from riskweighted.contract.synthesizer import Density
 from riskweighted.sampling.laplace import Coordinates, Following, begun_at_modes
 from riskweighted.sampling.settings import Sampling

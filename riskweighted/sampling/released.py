@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from riskweighted.common.counted import cut_of
 from riskweighted.contract.distribution import fixed, has_mass
 from riskweighted.sampling.block_fit import BlockFit
 from riskweighted.sampling.convergence import RELEASED
@@ -59,7 +58,7 @@ def released_quantities(fit: BlockFit) -> dict[str, np.ndarray]:
         or not has_mass(fit.synthesizer, fit.draw(0, 0), fit.prepared)
     ):
         return {}
-    rows = _standing(fit.y, fit.times)
+    rows = _standing(fit.y)
     frame, intervals = fit.confidential.iloc[rows], _intervals(fit, fit.y[rows])
     repeated = frame.iloc[np.tile(np.arange(len(rows)), len(intervals.lower))].reset_index(
         drop=True
@@ -86,21 +85,13 @@ def released_quantities(fit: BlockFit) -> dict[str, np.ndarray]:
     }
 
 
-def _standing(y: np.ndarray, counts: np.ndarray | None) -> np.ndarray:
+def _standing(y: np.ndarray) -> np.ndarray:
     """Records that stand for the file, by even steps of the rank of their values, ties in the order
     of the file.
     """
     order = np.argsort(y, kind="stable")
-    n = len(y) if counts is None else int(counts.sum())
-    count = min(n, _RECORDS)
-    ranks = ((np.arange(count) + 0.5) * n / count).astype(int)
-    return np.asarray(
-        order[
-            ranks
-            if counts is None
-            else np.searchsorted(np.cumsum(counts[order]), ranks, side="right")
-        ]
-    )
+    count = min(len(y), _RECORDS)
+    return np.asarray(order[((np.arange(count) + 0.5) * len(y) / count).astype(int)])
 
 
 def _intervals(fit: BlockFit, y: np.ndarray) -> _Intervals:
@@ -108,15 +99,15 @@ def _intervals(fit: BlockFit, y: np.ndarray) -> _Intervals:
     about each record's own value.
     """
     if fit.categories is not None:
-        codes, place = np.unique(fit.y, return_inverse=True)
-        counts = np.bincount(place.reshape(-1), weights=fit.times)
+        codes, counts = np.unique(fit.y, return_counts=True)
         kept = codes[np.argsort(-counts, kind="stable")][: min(_LEVELS, max(len(codes) - 1, 1))]
         ends = np.repeat(kept[:, None], len(y), axis=1)
         return _Intervals(
             ends - 0.5, ends + 0.5, tuple(f"level {int(code)}" for code in kept), False
         )
     half = (fit.precision or 0.0) / 2
-    shares = {cut: float(cut_of(fit.y, cut, fit.times)) for cut in _CUTS}
+    values = np.quantile(fit.y, _CUTS, method="inverted_cdf").tolist()
+    shares = dict(zip(_CUTS, values, strict=True))
     # of ties the lowest names it
     cuts = {value: share for share, value in reversed(shares.items()) if value < fit.y.max()}
     upper = np.array(sorted(cuts)).reshape(-1, 1) + half + np.zeros(len(y))

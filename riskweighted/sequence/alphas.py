@@ -8,18 +8,18 @@ import pandas as pd
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import check_weights
-from riskweighted.contract.centring import CentredSums, CentredWeights, Centring, OwnFunction
+from riskweighted.contract.centring import CentredWeights, OwnFunction
 
-__all__ = ["Alpha", "alphas_of", "centrings_of", "functions_of"]
+__all__ = ["Alpha", "alphas_of", "functions_of"]
 
-Alpha: TypeAlias = pd.DataFrame | pd.Series | np.ndarray | CentredWeights | CentredSums | None
+Alpha: TypeAlias = pd.DataFrame | pd.Series | np.ndarray | CentredWeights | None
 
 
 def alphas_of(variables: tuple[str, ...], alpha: Alpha, index: pd.Index) -> pd.DataFrame:
     """Checked weights of every variable, (n, V), in [0, 1]: given so, or one for all variables, or
     1 everywhere.
     """
-    alpha = alpha.alpha if isinstance(alpha, CentredWeights | CentredSums) else alpha
+    alpha = alpha.alpha if isinstance(alpha, CentredWeights) else alpha
     if isinstance(alpha, pd.DataFrame):
         if sorted(map(str, alpha.columns)) != sorted(variables):
             raise InputError(
@@ -46,8 +46,3 @@ def functions_of(alpha: Alpha) -> Mapping[str, OwnFunction] | None:
     centred.
     """
     return alpha.functions if isinstance(alpha, CentredWeights) else None
-
-
-def centrings_of(alpha: Alpha) -> Mapping[str, Centring] | None:
-    """What centred weights of counted rows take off, by variable."""
-    return alpha.centrings if isinstance(alpha, CentredSums) else None

@@ -13,7 +13,7 @@ import xarray as xr
 
 from riskweighted.common.checks import check_names
 from riskweighted.common.errors import InputError, listing
-from riskweighted.common.late import late
+from riskweighted.common.extras import late
 from riskweighted.contract.distribution import draw_values
 from riskweighted.design.design import Design
 from riskweighted.sampling.block_fit import BlockFit

@@ -27,14 +27,15 @@ def drawn_blindly(
     fit: Fit,
     L: int,  # noqa: N803
     random_seed: int,
+    part: int | None = None,
 ) -> list[pd.DataFrame]:
-    """Return the L datasets of `Fit.synthesize`, once every stranger's model was tried as when it
+    """Return the L datasets of `Fit.synthetic`, once every stranger's model was tried as when it
     was fitted (what it cached since is seen), and once all that it was asked for them was asked
     again in a fresh process, which has the true values of its target in other rows only, and was
     answered alike; ContractError where it was not.
     """
     watched = _Watched(fit.prepared, fit.blocks, fit.settings)
-    frames = [*_with_drawing(fit, watched).synthetic(L, random_seed=random_seed)]
+    frames = [*_with_drawing(fit, watched).synthetic(L, random_seed=random_seed, part=part)]
     for name, asked in watched.asked.items():
         block = fit.blocks[name]
         places = spread_draws(

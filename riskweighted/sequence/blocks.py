@@ -7,7 +7,7 @@ a binary model among the records that have none before it; then its amount or le
 independent, so each of these *blocks* is a fit of its own on the records that reach it.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -15,8 +15,9 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from riskweighted.common.fingerprints import counted_fingerprint
+from riskweighted.common.fingerprints import fingerprint
 from riskweighted.common.seeds import Streams, seed_for
+from riskweighted.common.units import Arrangement
 from riskweighted.contract.synthesizer import Synthesizer
 from riskweighted.design.distinct import Distinct
 from riskweighted.design.tables import Tables
@@ -24,6 +25,7 @@ from riskweighted.sampling.block_fit import PreparedModel
 from riskweighted.sequence.deciding import Decider
 from riskweighted.sequence.declared import Chain, SideBySide
 from riskweighted.sequence.learning import Scores
+from riskweighted.sequence.members import MemberColumns, Members
 from riskweighted.sequence.products import ProductRecipe
 from riskweighted.sequence.recoding import Recipe
 from riskweighted.sequence.rules import Rules, Structure
@@ -61,7 +63,8 @@ class Block:
     of, None for the block of the values; ``member`` (n,): the records that reach it; ``sources``:
     the columns that predict, where the sequence recodes them, () where the model looks at the file
     itself; ``scale`` (p,): by what each of the sources' numeric columns is multiplied, 0 where it
-    does not predict, None where the formula names the sources; ``model``: of the members.
+    does not predict, None where the formula names the sources; ``model``: of the members;
+    ``parts``: the parts of units whose amounts it is of, None for all.
     """
 
     name: str
@@ -71,6 +74,7 @@ class Block:
     sources: tuple[str, ...]
     scale: np.ndarray | None = field(repr=False)
     model: PreparedModel = field(repr=False)
+    parts: tuple[int, ...] | None = None
 
     @property
     def outcome(self) -> object:
@@ -91,7 +95,9 @@ class Link:
     ``constant``: the one value of a variable that has statuses and no other value than this; it has
     no block of values then. ``levels``: whether it is categorical, so that no precision is its.
     ``decider``: what implications and sums leave to it; ``coming``: of each status, which of the
-    decider's outcomes (C,) the data have after it.
+    decider's outcomes (C,) the data have after it. ``of_unit``: whether it is drawn once a unit;
+    ``others``: where amounts have a block for each of several roles, those beside ``values``, of
+    the same kind, and rounded alike.
     """
 
     variable: str
@@ -102,10 +108,17 @@ class Link:
     levels: bool = False
     decider: Decider | None = field(default=None, repr=False)
     coming: tuple[np.ndarray, ...] = field(default=(), repr=False)
+    of_unit: bool = False
+    others: tuple[Block, ...] = ()
+
+    @property
+    def parts(self) -> tuple[Block, ...]:
+        """The blocks of the values: none, one, or one for each of several roles."""
+        return () if self.values is None else (self.values, *self.others)
 
     @property
     def blocks(self) -> tuple[Block, ...]:
-        return self.statuses if self.values is None else (*self.statuses, self.values)
+        return (*self.statuses, *self.parts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +132,7 @@ class PreparedSequence:
     records (n,) that break a rule of it and are left out of its likelihood; ``survey``: weights of
     mean 1, of which every block has those of its members; ``scores``: of a learned part, by the
     name of their source; ``taught``: the risk weights (n, V) that they were made under, None for 1;
-    ``counts``: of one variable, where each row stands for several records, how many.
+    ``members``: the units that the records belong to, where there are any.
     """
 
     declared: Synthesizer | Chain | SideBySide
@@ -130,8 +143,8 @@ class PreparedSequence:
     survey: pd.Series | None = field(default=None, repr=False)
     scores: dict[str, Scores] = field(default_factory=dict, repr=False)
     taught: pd.DataFrame | None = field(default=None, repr=False)
-    counts: pd.Series | None = field(default=None, repr=False)
     products: Mapping[str, ProductRecipe] = field(default_factory=dict, repr=False)
+    members: Members | None = field(default=None, repr=False)
 
     @cached_property
     def variables(self) -> tuple[str, ...]:
@@ -199,29 +212,87 @@ class PreparedSequence:
 
     @cached_property
     def fingerprint(self) -> str:
-        return counted_fingerprint(self.confidential, self.counts)
+        return fingerprint(self.confidential)
 
     @cached_property
     def encoded(self) -> dict[str, Distinct]:
         """The numeric columns of the unsynthesized predictors, of n records each: they are the same
         in every dataset.
         """
-        return self._recoded(self.confidential) | {
+        return self._recoded(self.confidential, self.arrangement) | {
             name: scores.held for name, scores in self.scores.items()
         }
 
     def encoded_at(self, frame: pd.DataFrame) -> dict[str, Distinct]:
         """The same of the rows of another frame."""
-        return self._recoded(frame) | {
+        return self._recoded(frame, self.arranged(frame)) | {
             name: scores.elsewhere(frame) for name, scores in self.scores.items()
         }
 
-    def _recoded(self, frame: pd.DataFrame) -> dict[str, Distinct]:
+    def _recoded(self, frame: pd.DataFrame, of: Arrangement | None) -> dict[str, Distinct]:
         encoded: dict[str, Distinct] = {}
+        if self.members is not None and of is not None:
+            encoded |= self.members.composition(of)
         for name in self.recipes:
             if name not in self.variables:
                 self.encode(encoded, name, frame)
+                self.encode_others(encoded, name, of)
         return encoded
+
+    @property
+    def arrangement(self) -> Arrangement | None:
+        """How the confidential records are arranged in units, where there are any."""
+        return None if self.members is None else self.members.held
+
+    def arranged(self, frame: pd.DataFrame) -> Arrangement | None:
+        """The same of the rows of another frame, whose units are whole."""
+        members = self.members
+        return None if members is None else members.units.arranged(frame, members.held)
+
+    def encode_others(
+        self, encoded: dict[str, Distinct], name: str, of: Arrangement | None
+    ) -> None:
+        """Put what other members have of a source, whose numeric columns are there, among them."""
+        if self.members is not None and of is not None and name in encoded:
+            encoded |= self.members.others(name, encoded[name], of)
+
+    def encode_earlier(
+        self, encoded: dict[str, Distinct], name: str, frame: pd.DataFrame, of: Arrangement | None
+    ) -> None:
+        """Put what earlier members have of a variable of a frame among the numeric columns."""
+        if self.members is not None and of is not None:
+            encoded |= self.members.of_earlier(name, frame[name], of)
+
+    def of_members(self, frame: pd.DataFrame) -> dict[str, Distinct]:
+        """What other members have of every variable of a dataset: of all, and of earlier ones."""
+        encoded = dict[str, Distinct]()
+        for name in self.variables if self.members is not None else ():
+            self.encode_earlier(encoded, name, frame, self.arrangement)
+            if self.members is not None and self.arrangement is not None:
+                table = self.recipes[name].table(frame[name])
+                encoded |= self.members.others(name, table, self.arrangement)
+        return encoded
+
+    def parts_of(
+        self, link: Link, rows: np.ndarray, of: Arrangement | None
+    ) -> Iterator[tuple[Block, np.ndarray]]:
+        """The blocks of a link's values, each with the places among some rows of those that reach
+        it; `of`: how the rows' frame is arranged in units.
+        """
+        if not link.others or self.members is None or of is None:
+            yield from ((block, np.arange(len(rows))) for block in link.parts)
+            return
+        parts = self.members.slots.parts(of, rows)
+        for block in link.parts:
+            yield block, np.flatnonzero(np.isin(parts, block.parts or ()))
+
+    def altered_by(self, sources: Iterable[str]) -> bool:
+        """Whether any of some sources tells of a synthesized variable."""
+        members = self.members
+        return any(
+            name in self.variables or (members is not None and members.is_altered(name))
+            for name in sources
+        )
 
     def encode(
         self,
@@ -245,8 +316,10 @@ class PreparedSequence:
             ):
                 encoded[source] = recipe.table(frame)
 
-    def recoder(self, source: str) -> Recipe | Scores | ProductRecipe:
+    def recoder(self, source: str) -> Recipe | Scores | ProductRecipe | MemberColumns:
         """What makes numeric columns of a source, or is them."""
+        if self.members is not None and source in self.members.columns:
+            return self.members.columns[source]
         return (
             self.scores[source]
             if source in self.scores

@@ -36,7 +36,7 @@ def censor_blocks(
     blocks = prepared.blocks
     if guarantee is None:
         return dict.fromkeys(block.name for block in blocks)
-    refuse_survey(prepared.survey, guarantee, prepared.counts)
+    refuse_survey(prepared.survey, guarantee)
     if prepared.of_one:
         besides = not_public(prepared, guarantee)
         return {

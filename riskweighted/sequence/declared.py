@@ -2,11 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
 import pandas as pd
 
+from riskweighted.common.checks import is_number
 from riskweighted.common.errors import InputError
+from riskweighted.common.found import FoundNumbers, found_numbers
+from riskweighted.common.units import Units
 from riskweighted.contract.synthesizer import Synthesizer
 from riskweighted.sequence.products import Product
 from riskweighted.sequence.recoding import RECODINGS
@@ -20,6 +24,8 @@ __all__ = [
     "learned_of",
     "products_of",
     "recoding_of",
+    "stated_codes",
+    "units_of",
 ]
 
 
@@ -31,7 +37,8 @@ class Chain(Protocol):
     guarantee also asks for ``data_dependent_choices(variable)``: in words what the chain takes from
     the sensitive values for a variable, () for nothing. A chain may say how predictors become
     numeric columns, ``recoding``: one of `riskweighted.sequence.recoding.RECODINGS`; of which
-    predictors scores are learned, ``learned``; and which products predict, ``multiplied``.
+    predictors scores are learned, ``learned``; which products predict, ``multiplied``; and which
+    records belong together, ``units``.
     """
 
     @property
@@ -118,3 +125,26 @@ def learned_of(chain: Chain) -> tuple[str, ...]:
 def products_of(chain: Chain) -> tuple[Product, ...]:
     """The products that predict beside the predictors of a chain; none where it does not say."""
     return tuple(getattr(chain, "multiplied", ()))
+
+
+def units_of(chain: Chain) -> Units | None:
+    """Which records belong together; None where a chain does not say, so that all are alone."""
+    units: Units | None = getattr(chain, "units", None)
+    return units
+
+
+def stated_codes(variable: str, settings: Mapping[str, Any]) -> tuple[float, ...]:
+    """Those of ``codes``, different finite numbers, and the number that a structural rule gives
+    ``otherwise``; those found in the data keep their mark.
+    """
+    given, found = found_numbers(settings.get("codes", ()))
+    codes = list(given) if isinstance(given, (list, tuple, np.ndarray)) else [given]
+    if not all(is_number(code) for code in codes) or len(set(codes)) < len(codes):
+        raise InputError(
+            f"variable {variable!r}: codes must be different finite numbers, got {codes!r}"
+        )
+    otherwise = settings.get("otherwise")
+    stated = dict.fromkeys(
+        float(code) for code in ([*codes, otherwise] if is_number(otherwise) else codes)
+    )
+    return FoundNumbers(stated) if found else tuple(stated)

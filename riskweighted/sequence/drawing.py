@@ -13,6 +13,7 @@ import pandas as pd
 
 from riskweighted.common.errors import InputError
 from riskweighted.common.frames import as_floats, with_columns
+from riskweighted.common.units import Arrangement
 from riskweighted.contract.categories import codes_in
 from riskweighted.contract.distribution import draw_values, log_densities
 from riskweighted.contract.synthesizer import Draw, Synthesizer
@@ -52,7 +53,15 @@ class Drawing:
         return replace(self, records=records)
 
     def rounding(self, block: Block, dtype: object = np.dtype(float)) -> Rounding:
-        """How what a block draws is released, stored in a dtype."""
+        """How what a block draws is released, stored in a dtype: as that of the first block, where
+        a variable has one for each of several roles.
+        """
+        if block.parts is not None:
+            block = next(
+                link.values
+                for link in self.prepared.links
+                if link.variable == block.variable and link.values is not None
+            )
         return self.settings.rounding(self.blocks[block.name], block.variable, dtype)
 
     def released(self, thetas: Thetas, rng: np.random.Generator) -> pd.DataFrame:
@@ -75,8 +84,9 @@ class Drawing:
             for link in self.prepared.links:
                 values = self.drawn(link, frame, encoded, thetas, rng, rows, stuck)
                 self.put(link, values, frame, encoded)
+                self.prepared.encode_others(encoded, link.variable, self.arrangement)
             if not stuck:
-                return frame
+                return frame if self.records is None else self._asked(frame)
             rows = np.unique(np.concatenate(stuck))
             stuck.clear()
         raise InputError(
@@ -86,12 +96,34 @@ class Drawing:
         )
 
     @cached_property
+    def _whole(self) -> tuple[np.ndarray, Arrangement, np.ndarray] | None:
+        """Of some records whose units are drawn with them: the records of the units, how they are
+        arranged, and where those asked for stand.
+        """
+        held = self.prepared.arrangement
+        return None if held is None or self.records is None else held.repeated(self.records)
+
+    @property
+    def arrangement(self) -> Arrangement | None:
+        """How the rows that are drawn are arranged in units, where there are any."""
+        return self.prepared.arrangement if self._whole is None else self._whole[1]
+
+    @cached_property
+    def _numbers(self) -> np.ndarray | None:
+        """The numbers of the records that are drawn, None for all in turn."""
+        return self.records if self._whole is None else self._whole[0]
+
+    def _asked(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Of rows that were drawn those that were asked for."""
+        return frame if self._whole is None else frame.iloc[self._whole[2]].reset_index(drop=True)
+
+    @cached_property
     def _rows(self) -> pd.DataFrame:
         confidential = self.prepared.confidential
         return (
             confidential
-            if self.records is None
-            else confidential.iloc[self.records].reset_index(drop=True)
+            if self._numbers is None
+            else confidential.iloc[self._numbers].reset_index(drop=True)
         )
 
     @cached_property
@@ -99,11 +131,11 @@ class Drawing:
         """The numeric columns of the predictors of the rows, which are the same in every
         dataset.
         """
-        encoded = self.prepared.encoded
+        encoded, numbers = self.prepared.encoded, self._numbers
         return (
             encoded
-            if self.records is None
-            else {name: table.at(self.records) for name, table in encoded.items()}
+            if numbers is None
+            else {name: table.at(numbers) for name, table in encoded.items()}
         )
 
     @cached_property
@@ -152,23 +184,65 @@ class Drawing:
         """A variable of a frame whose earlier variables are synthetic, as numbers (n,); what breaks
         a rule is drawn again.
 
-        `rows`: for these alone; the others keep the value of the frame. `encoded`: numeric columns
-        of predictors and earlier variables. `stuck`: takes the records to which implications leave
-        no value.
+        `rows`: for these alone, and for the other members of their units; the others keep the value
+        of the frame. `encoded`: numeric columns of predictors and earlier variables. `stuck`: takes
+        the records to which implications leave no value.
         """
-        outcomes = self.outcomes[link.variable]
-        rules = self.prepared.rules
-        checked = rules.redrawn(link.variable, not link.levels)
-        values = (
-            outcomes.empty(len(frame)) if rows is None else outcomes.numbers(frame[link.variable])
+        outcomes, of, members = (
+            self.outcomes[link.variable],
+            self.arrangement,
+            self.prepared.members,
         )
-        rows = np.arange(len(frame)) if rows is None else rows
+        if of is None or members is None:
+            values = (
+                outcomes.empty(len(frame))
+                if rows is None
+                else outcomes.numbers(frame[link.variable])
+            )
+            rows = np.arange(len(frame)) if rows is None else rows
+            return self._fill(values, link, frame, encoded, thetas, rng, rows, stuck)
+        # the frame's values stand where nothing was drawn yet, and are not read there
+        values, name = outcomes.numbers(frame[link.variable]), link.variable
+        drawn = np.ones(len(frame), dtype=bool)
+        if rows is not None:
+            drawn = np.isin(of.unit, of.unit[rows])
+        if link.of_unit:
+            firsts = np.flatnonzero(drawn & (of.position == 0))
+            return self._fill(values, link, frame, encoded, thetas, rng, firsts, stuck)
+        so_far, here = members.drawn(name, of), np.zeros(len(frame), dtype=np.int64)
+        for every in of.by_position:
+            at = every[drawn[every]]
+            if len(at):
+                here[at] = np.arange(len(at))
+                columns = np.column_stack(list(so_far.columns(at).values()))
+                seen = {**encoded, members.earlier(name): Distinct(columns, here)}
+                self._fill(values, link, frame, seen, thetas, rng, at, stuck)
+                so_far.values[at] = members.values(name, outcomes.column(values[at], at))
+        return values
+
+    def _fill(
+        self,
+        values: np.ndarray,
+        link: Link,
+        frame: pd.DataFrame,
+        encoded: Mapping[str, Distinct],
+        thetas: Thetas,
+        rng: np.random.Generator,
+        rows: np.ndarray,
+        stuck: list[np.ndarray] | None,
+    ) -> np.ndarray:
+        """Numbers (n,) of a variable with those of some rows drawn, in place; of a variable that is
+        drawn once a unit the rows are first members, whose number all others have.
+        """
+        outcomes, rules = self.outcomes[link.variable], self.prepared.rules
+        checked = rules.redrawn(link.variable, not link.levels)
         for _ in range(ROUNDS if link.decider is None else _FEWER_ROUNDS):
             values[rows] = self.values_at(link, frame, encoded, thetas, rng, rows, stuck)
+            self._share(link, values)
             if not checked:
                 return values
             drawn = with_columns(frame, {link.variable: outcomes.column(values)})
-            rows = rows[any_broken(checked, drawn)[rows]]
+            rows = rows[self._broken(checked, link, drawn)[rows]]
             if stuck:
                 rows = np.setdiff1d(rows, np.concatenate(stuck))
             if not len(rows):
@@ -176,13 +250,28 @@ class Drawing:
         orders = [rule for rule in checked if isinstance(rule, Order)]
         if link.decider is None and len(orders) == len(checked):
             values[rows] = self._within(orders, link, frame, encoded, thetas, rng, rows)
+            self._share(link, values)
             drawn = with_columns(frame, {link.variable: outcomes.column(values)})
-            if not (any_broken(checked, drawn) | np.isnan(values))[rows].any():
+            if not (self._broken(checked, link, drawn) | np.isnan(values))[rows].any():
                 return values
         if link.decider is None or stuck is None:
             raise rules.unmet(drawn, link.variable, ROUNDS)
         stuck.append(rows)
         return values
+
+    def _share(self, link: Link, values: np.ndarray) -> None:
+        """Give all members the number of the first, of a variable that is drawn once a unit."""
+        if link.of_unit and self.arrangement is not None:
+            values[:] = values[self.arrangement.first]
+
+    def _broken(self, checked: Sequence[Any], link: Link, drawn: pd.DataFrame) -> np.ndarray:
+        """Which records (n,) break a rule: of a variable that is drawn once a unit all members of a
+        unit where one does.
+        """
+        broken, of = any_broken(checked, drawn), self.arrangement
+        return (
+            broken if of is None or not link.of_unit else np.bincount(of.unit, broken)[of.unit] > 0
+        )
 
     def _within(
         self,
@@ -197,23 +286,26 @@ class Drawing:
         """Numbers of some rows from their model between what the orders leave, (m,), where draws
         hardly land; NaN where it cannot say.
         """
-        block = link.values
         ends = {True: np.full(len(rows), np.inf), False: np.full(len(rows), -np.inf)}
         for rule in orders:
             above = rule.names[0] == link.variable
             tighter = np.fmin if rule.names[0] == link.variable else np.fmax
             ends[above] = tighter(ends[above], rule.amounts(frame.iloc[rows])[int(above)])
-        if block is None:
-            return np.full(len(rows), np.nan)
-        records = self.model_of(block).distribution(
-            thetas[block.name], self.at(block, frame, encoded, rows)
-        )
-        inverse = getattr(records, "inverse", None)
-        if inverse is None or link.levels:
-            return np.full(len(rows), np.nan)
-        numbers = np.asarray(inverse(ends[False], ends[True], rng.random(len(rows))))
-        rounded = self.rounding(block).released(np.where(np.isnan(numbers), 0.0, numbers))
-        return np.where(np.isnan(numbers), np.nan, self.outcomes[link.variable].drawn(rounded))
+        made = np.full(len(rows), np.nan)
+        for block, some in self.prepared.parts_of(link, rows, self.arrangement):
+            records = self.model_of(block).distribution(
+                thetas[block.name], self.at(block, frame, encoded, rows[some])
+            )
+            inverse = getattr(records, "inverse", None)
+            if inverse is None or link.levels:
+                continue
+            chances = rng.random(len(some))
+            numbers = np.asarray(inverse(ends[False][some], ends[True][some], chances))
+            rounded = self.rounding(block).released(np.where(np.isnan(numbers), 0.0, numbers))
+            made[some] = np.where(
+                np.isnan(numbers), np.nan, self.outcomes[link.variable].drawn(rounded)
+            )
+        return made
 
     def values_at(
         self,
@@ -236,7 +328,7 @@ class Drawing:
                 link.structure.value(self.prepared.confidential[link.variable])
             )
             left = np.flatnonzero(holds)
-        ruling = Ruling.of(link, frame.iloc[rows])
+        ruling = None if link.decider is None else Ruling.of(link, frame.iloc[rows])
         if ruling is not None:
             left = ruling.set_decided(values, left, outcomes)
             if stuck is not None and ruling.left.stuck[left].any():
@@ -257,9 +349,11 @@ class Drawing:
         if link.values is None:
             values[left] = outcomes.number(link.constant)
         elif len(left):
-            values[left] = self._new_values(
-                link, link.values, ruling, frame, encoded, thetas, rng, rows, left
-            )
+            for block, some in self.prepared.parts_of(link, rows[left], self.arrangement):
+                if len(some):
+                    values[left[some]] = self._new_values(
+                        link, block, ruling, frame, encoded, thetas, rng, rows, left[some]
+                    )
             if (
                 ruling is not None
                 and stuck is not None
@@ -362,7 +456,9 @@ class Drawing:
         """
         prepared, given, asked = self.prepared, {}, []
         encoded = prepared.encoded_at(frame) if elsewhere else dict(prepared.encoded)
+        of = prepared.arranged(frame) if elsewhere else prepared.arrangement
         for link in prepared.links:
+            prepared.encode_earlier(encoded, link.variable, frame, of)
             impossible = (
                 np.zeros(len(frame), dtype=bool)
                 if link.structure is None
@@ -372,7 +468,7 @@ class Drawing:
                 impossible |= any_broken(
                     prepared.rules.decided(link.variable, not link.levels), frame
                 )
-            for block, rows, values in self._reached(link, frame):
+            for block, rows, values in self.reached(link, frame, of):
                 if block is None:
                     impossible[rows] |= ~_same(
                         values, self.outcomes[link.variable].number(link.constant)
@@ -397,6 +493,7 @@ class Drawing:
                     )
             given[link.variable] = np.where(impossible, -np.inf, 0.0)
             prepared.encode(encoded, link.variable, frame)
+            prepared.encode_others(encoded, link.variable, of)
 
         def of_draw(thetas: Thetas) -> dict[str, np.ndarray]:
             total = {name: start.copy() for name, start in given.items()}
@@ -436,16 +533,19 @@ class Drawing:
 
         return of_theta
 
-    def _reached(
-        self, link: Link, frame: pd.DataFrame
+    def reached(
+        self, link: Link, frame: pd.DataFrame, of: Arrangement | None
     ) -> Iterator[tuple[Block | None, np.ndarray, np.ndarray]]:
         """Every block of a link, the records of a frame that reach it, and their values as numbers;
-        the one value there is has no block.
+        the one value there is has no block. Of a variable that is drawn once a unit only the first
+        members reach any, by how the frame is arranged.
         """
         outcomes, column = self.outcomes[link.variable], frame[link.variable]
         numbers, left = outcomes.numbers(column), np.arange(len(frame))
         if link.structure is not None:
             left = np.flatnonzero(link.structure.when.holds(frame))
+        if link.of_unit and of is not None:
+            left = left[of.position[left] == 0]
         ruling = Ruling.of(link, frame)
         left = left if ruling is None else left[ruling.left.only[left] < 0]
         for block, coming in zip_longest(link.statuses, link.coming):
@@ -462,11 +562,14 @@ class Drawing:
             if levels is None
             else codes_in(column, levels).astype(float)
         )
-        yield link.values, left, values[left]
+        if link.values is None:
+            yield None, left, values[left]
+        for block, some in self.prepared.parts_of(link, left, of):
+            yield block, left[some], values[left[some]]
 
     def is_fixed(self, block: Block) -> bool:
         """Whether every record reaches a block, and no dataset changes what predicts it."""
-        return block.whole and not set(block.sources) & set(self.prepared.variables)
+        return block.whole and not self.prepared.altered_by(block.sources)
 
     def at(
         self,

@@ -5,12 +5,11 @@
 import io
 import warnings
 import zipfile
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -20,7 +19,6 @@ from riskweighted.common.atomic import write_file
 from riskweighted.common.checks import check_choice, check_count, check_number, check_seed
 from riskweighted.common.errors import ConvergenceWarning, InputError, listing
 from riskweighted.common.fingerprints import fingerprint
-from riskweighted.common.frames import require_columns
 from riskweighted.common.native import Frame, Native, as_pandas, native_of
 from riskweighted.common.notebook import card
 from riskweighted.common.replaced import refuse_replaced
@@ -35,11 +33,14 @@ from riskweighted.sampling.convergence import deciding
 from riskweighted.sampling.saving import BLANK, with_checksum
 from riskweighted.sequence.alphas import Alpha, alphas_of, functions_of
 from riskweighted.sequence.blocks import PreparedSequence
-from riskweighted.sequence.centring import centring_of
 from riskweighted.sequence.declared import Chain, SideBySide
 from riskweighted.sequence.drawing import Drawing, Thetas
+from riskweighted.sequence.elsewhere import blocks_of_others
 from riskweighted.sequence.prepare import sequence_of
 from riskweighted.sequence.rounding import DrawingSettings
+
+if TYPE_CHECKING:
+    import pymc as pm
 
 __all__ = ["Fit", "block_file"]
 
@@ -83,9 +84,7 @@ class Fit:
     def of(cls, block: BlockFit) -> "Fit":
         """The fit of one variable whose block is this one."""
         made = sequence_of(
-            PreparedModel(
-                block.synthesizer, block.confidential, block.prepared, block.survey, block.counts
-            )
+            PreparedModel(block.synthesizer, block.confidential, block.prepared, block.survey)
         )
         name = block.synthesizer.target
         return cls(made, pd.DataFrame({name: block.alpha}), {name: block}, block.random_seed)
@@ -95,17 +94,19 @@ class Fit:
         made = Fit.of(replace(self.block, **changes))
         return replace(made, native=self.native, settings=self.settings)
 
-    def on(self, records: Frame, alphas: Alpha) -> "Fit":
+    def on(self, records: Frame, alphas: Alpha, survey: pd.Series | None = None) -> "Fit":
         """The same posterior for other records of the file, such as a part of it, with their risk
         weights.
 
         Parameters
         ----------
         records : DataFrame, m rows
-            With the columns that the fit was made of; of levels of predictors that it has none of,
-            it knows nothing.
-        alphas : (m,), (m, 1) or CentredWeights
+            With the columns that the fit was made of; of levels that it has none of, it knows
+            nothing.
+        alphas : (m,), (m, V) or CentredWeights
             Weights in [0, 1], centred where those of the fit are.
+        survey : Series (m,), optional
+            Survey weights of mean 1 over the file, where the fit has any.
 
         Returns
         -------
@@ -115,8 +116,8 @@ class Fit:
         Raises
         ------
         InputError
-            If the fit is of a chain or has a guarantee, its weights are centred and those given are
-            not, or records do not suit the model.
+            If the fit has a guarantee, its weights are centred and those given are not, or records
+            do not suit the model.
 
         Examples
         --------
@@ -125,39 +126,13 @@ class Fit:
         >>> [frame.shape for frame in half.synthesize(2, random_seed=2)]
         [(100, 5), (100, 5)]
         """
-        if not self.prepared.of_one:
-            raise InputError(
-                "other records are of a fit of one variable, and this one is of a chain of "
-                f"{listing(self.variables)}"
-            )
-        block = self.block
         native = native_of(records)
-        records = as_pandas(records)
-        alphas = as_pandas(alphas)
-        functions = functions_of(alphas)
-        if block.censoring is not None:
-            raise InputError(
-                "other records are of a fit without a guarantee, which is stated of the records "
-                "that it was fitted to"
-            )
-        if functions is None and block.centring is not None:
-            raise InputError(
-                "the weights of this fit are centred: those of other records must be too, as "
-                "rw.centred_weights makes them"
-            )
-        require_columns(records, [str(name) for name in self.confidential.columns], "records")
+        records, alphas = as_pandas(records), as_pandas(alphas)
         checked = alphas_of(self.variables, alphas, records.index)
-        name = block.synthesizer.target
-        made = block.of_other(records, checked[block.synthesizer.target].rename("alpha"))
-        prepared = Fit.of(made).prepared
-        if functions is not None and made.centring is not None and made.file is not None:
-            made = replace(
-                made,
-                centring=centring_of(
-                    prepared, prepared.blocks[0], functions[name], made.file.places
-                ),
-            )
-        return replace(self, prepared=prepared, alphas=checked, blocks={name: made}, native=native)
+        prepared, blocks = blocks_of_others(
+            self.drawing, records, checked, functions_of(alphas), survey
+        )
+        return replace(self, prepared=prepared, alphas=checked, blocks=blocks, native=native)
 
     # -- what it is of
 
@@ -350,6 +325,40 @@ class Fit:
         from riskweighted.sequence.as_arviz import as_arviz
 
         return as_arviz(self, groups, weighted=weighted, random_seed=random_seed)
+
+    def pymc_model(self, block: str | None = None) -> "pm.Model":
+        """Return the ``pm.Model`` of a block, with the one ``pm.Potential`` that holds the weighted
+        log likelihood.
+
+        Parameters
+        ----------
+        block : str, optional
+            A name of ``blocks``; not needed where there is one.
+
+        Returns
+        -------
+        pm.Model. Weights stand in its ``pm.Data``, summed over the records that the likelihood does
+        not tell apart; a centring term and a guarantee's clip are in the Potential. ``pm.sample``
+        gives the posterior of the fit. Confidential: it holds data.
+
+        Raises
+        ------
+        InputError
+            If there is no such block, it estimates nothing, or its graph cannot hold the centring
+            term.
+
+        Examples
+        --------
+        >>> from riskweighted.runs.examples import fit
+        >>> [potential.name for potential in fit.pymc_model().potentials]
+        ['weighted_log_likelihood']
+        """
+        from riskweighted.sampling.fitting import pymc_model
+
+        if block is None:
+            return pymc_model(self.block)
+        check_choice(block, tuple(self.blocks), "block")
+        return pymc_model(self.blocks[block])
 
     @property
     def keeps_true_values(self) -> bool:
@@ -630,23 +639,46 @@ class Fit:
         """A dataset for each seed, of the posterior draw of every block at its place; then the
         warnings of amounts that lie far out.
         """
-        fits = {
-            link.variable: self.blocks[link.values.name]
-            for link in self.prepared.links
-            if link.values is not None and not link.levels
-        }
-        far, amounts = Counter[str](), Counter[str]()
+        far = []
         for each, seed in zip(places, seeds, strict=True):
             thetas = plugged or self.thetas_at(each)
             frame = self.drawing.made(thetas, np.random.default_rng(seed))
-            for name, fit in fits.items():
-                codes, column = [*self.prepared.codes.get(name, ())], frame[name]
-                held = (column[~column.isin(codes)] if codes else column).dropna()
-                far[name] += fit.count_far(held)
-                amounts[name] += len(held)
+            far.append(self._far(frame))
             yield frame
-        for name, count in far.items():
-            fits[name].warn_of_far(count, amounts[name])
+        self._warn_of_far(far)
+
+    def warn_of_draws(self, altered: Sequence[Mapping[str, pd.Series]]) -> None:
+        """Warn, as `synthesize` does, of few effective draws and of amounts that lie far out, of
+        datasets that were made elsewhere.
+        """
+        self._warn_of_few_draws(len(altered))
+        self._warn_of_far([self._far(columns) for columns in altered])
+
+    @property
+    def _of_amounts(self) -> dict[str, BlockFit]:
+        """The fit of the amounts of each variable that has any."""
+        return {
+            link.variable: max(
+                (self.blocks[block.name] for block in link.parts), key=lambda fit: fit.limit
+            )
+            for link in self.prepared.links
+            if link.values is not None and not link.levels
+        }
+
+    def _far(self, columns: Mapping[str, pd.Series] | pd.DataFrame) -> dict[str, tuple[int, int]]:
+        """By variable how many drawn amounts of a dataset lie far out, and of how many."""
+        counts = {}
+        for name, fit in self._of_amounts.items():
+            codes, column = [*self.prepared.codes.get(name, ())], columns[name]
+            held = (column[~column.isin(codes)] if codes else column).dropna()
+            counts[name] = fit.count_far(held), len(held)
+        return counts
+
+    def _warn_of_far(self, counts: Sequence[Mapping[str, tuple[int, int]]]) -> None:
+        """Warn of amounts that lie far out, by what `_far` says of each dataset."""
+        for name, fit in self._of_amounts.items():
+            far, drawn = (sum(each[name][place] for each in counts) for place in range(2))
+            fit.warn_of_far(far, drawn)
 
     def _check_precision(self, precision: Precision) -> None:
         """Refuse a precision that is no number, or of a variable that is none of the fit's or

@@ -20,7 +20,7 @@ from riskweighted.sampling.compiled import CompiledModel
 from riskweighted.sampling.fitting import compile_prepared
 from riskweighted.sampling.nuts import Progress
 from riskweighted.sampling.settings import AUTO, Sampling
-from riskweighted.sequence.alphas import Alpha, alphas_of, centrings_of, functions_of
+from riskweighted.sequence.alphas import Alpha, alphas_of, functions_of
 from riskweighted.sequence.blocks import PreparedSequence
 from riskweighted.sequence.declared import Chain
 from riskweighted.sequence.fit import Fit
@@ -148,9 +148,7 @@ def fit_sequence(
     check_seed(random_seed)
     checked = alphas_of(prepared.variables, alphas, prepared.confidential.index)
     prepared = taught(prepared, checked)
-    wanted = block_tasks(
-        prepared, checked, random_seed, guarantee, L, functions_of(alphas), centrings_of(alphas)
-    )
+    wanted = block_tasks(prepared, checked, random_seed, guarantee, L, functions_of(alphas))
     if guarantee is not None:
         refuse_told(prepared, guarantee)
     earlier = {} if before is None else before.blocks
@@ -191,7 +189,7 @@ class CompiledSequence:
         """Sample the pseudo posterior with weights alpha; see `fit`. A guarantee needs a model that
         was compiled for one.
         """
-        refuse_survey(self.prepared.survey, guarantee, self.prepared.counts)
+        refuse_survey(self.prepared.survey, guarantee)
         if (guarantee is not None) != self.censored:
             raise InputError(
                 f"guarantee: this model was compiled {'for' if self.censored else 'without'} "

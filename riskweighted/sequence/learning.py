@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 from riskweighted.common.extras import optional
 from riskweighted.common.ranks import normal_scores
 from riskweighted.design.distinct import Distinct, distinct_records
-from riskweighted.sequence.questions import Question
+from riskweighted.sequence.many_levels import Question
 from riskweighted.sequence.recoding import Recipe
 
 __all__ = ["FOLDS", "Scores", "make_scores"]
@@ -93,15 +93,19 @@ def make_scores(
     matrix: np.ndarray,
     members: np.ndarray,
     weights: np.ndarray,
+    units: np.ndarray | None = None,
 ) -> Scores:
     """The scores of n records, who do or do not reach a block.
 
     `matrix` (n, q): what the ensembles read; `members` (m,): the records of the block; `weights`
-    (m,): of the likelihood, alpha times the survey weight. Folds and ensembles follow from n and
-    these alone: a fit without a record, or one that is loaded, has the same folds.
+    (m,): of the likelihood, alpha times the survey weight. `units` (n,), codes: records of one unit
+    are in one fold. Folds and ensembles follow from n and these alone: a fit without a record, or
+    one that is loaded, has the same folds.
     """
     n = len(matrix)
-    fold_of = np.random.default_rng(n).permutation(n) % FOLDS
+    count = n if units is None else int(units.max()) + 1
+    fold_of = np.random.default_rng(count).permutation(count) % FOLDS
+    fold_of = fold_of if units is None else fold_of[units]
     scores, ensembles = np.zeros((n, len(questions))), []
     with threadpool_limits(1, user_api="openmp"):  # sums over threads would not repeat to the byte
         for column, question in zip(scores.T, questions, strict=True):

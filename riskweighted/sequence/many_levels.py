@@ -5,26 +5,77 @@ Of level g in a block of records the linear predictor has an effect u_g ~ N(0, t
 intercept: what few records say of a level is pulled towards the others. It is a slope N(0, 1) on a
 column that is t at the level and 0 elsewhere, so that nothing that is made of the target is held
 but t. A level of too few records has no effect of its own: it has that of its group of the code, or
-none.
+none. How far effects spread is read off what is asked of the block's target (`questions_of`).
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from riskweighted.common.frames import as_floats, holds_numbers
 from riskweighted.common.ranks import normal_scores
-from riskweighted.sequence.questions import Question, questions_of
+from riskweighted.design.bends import zero_is_status
 
 __all__ = [
     "FEWEST",
+    "Question",
     "are_many",
     "groups_of_code",
     "indicators_of_many",
+    "questions_of",
     "spread_of_effects",
     "variance_of_effects",
 ]
+
+_FEWEST_AMOUNTS = 200  # amounts that tell enough
+_FEWEST_EVENTS = 50  # of a status or level, and as many without
+
+
+class Question(NamedTuple):
+    """What is asked of the m records of a block: a place of amounts, or the log odds of what is or
+    is not.
+
+    ``told`` (m,): the records that it is asked of; ``answer`` (m,): amounts, or 1 and 0;
+    ``binary``: which of both.
+    """
+
+    told: np.ndarray
+    answer: np.ndarray
+    binary: bool
+
+
+def questions_of(target: pd.Series) -> Iterator[Question]:
+    """What is asked of the target (m,) of a block: of a status whether, of levels whether each but
+    the most frequent one, of ordered ones and amounts where they lie, and where zero is a status
+    whether they are zero; nothing of which too few records tell."""
+    everybody = np.ones(len(target), dtype=bool)
+    if isinstance(target.dtype, pd.CategoricalDtype) and target.cat.ordered:
+        asked = [Question(everybody, target.cat.codes.to_numpy().astype(float), False)]
+    elif not holds_numbers(target):
+        counts = target.value_counts()
+        held = sorted(
+            counts[counts > 0].index.tolist(), key=lambda level: (-counts[level], str(level))
+        )
+        asked = [
+            Question(everybody, (target == level).to_numpy(dtype=float), True) for level in held[1:]
+        ]
+    else:
+        amounts = as_floats(target)
+        zero = (amounts == 0) & zero_is_status(amounts)
+        asked = [Question(everybody, zero.astype(float), True), Question(~zero, amounts, False)]
+    for question in asked:
+        count = int(question.told.sum())
+        if (
+            question.binary
+            and min(question.answer.sum(), count - question.answer.sum()) >= _FEWEST_EVENTS
+        ):
+            yield question
+        if not question.binary and count >= _FEWEST_AMOUNTS:
+            yield question
+
 
 FEWEST = 10  # records of a level, or group of levels, that has an effect of its own
 # levels that each have a dummy, at most; of small files one in so many records

@@ -11,7 +11,7 @@ from riskweighted.contract.centring import Centring
 from riskweighted.sampling.block_fit import BlockFit
 from riskweighted.sampling.fitting import compile_prepared
 from riskweighted.sampling.modes import BlockModes, block_modes
-from riskweighted.sequence.alphas import Alpha, alphas_of, centrings_of, functions_of
+from riskweighted.sequence.alphas import Alpha, alphas_of, functions_of
 from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.tasks import block_tasks
 
@@ -72,12 +72,7 @@ class Modes:
 
     def _weights(self, alphas: Alpha) -> dict[str, tuple[np.ndarray, Centring | None]]:
         """Alpha of the records of every block, and what centring takes off."""
-        tasks = block_tasks(
-            self.fit.prepared,
-            self._table(alphas),
-            functions=functions_of(alphas),
-            centrings=centrings_of(alphas),
-        )
+        tasks = block_tasks(self.fit.prepared, self._table(alphas), functions=functions_of(alphas))
         return {task.name: (task.alpha.to_numpy(), task.centring) for task in tasks}
 
     def _table(self, alphas: Alpha) -> pd.DataFrame:

@@ -8,14 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from riskweighted.common.counted import cut_of
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import as_floats, holds_numbers, require_columns, with_columns
 from riskweighted.common.survey import checked_survey
 from riskweighted.contract.categories import categories_of
 from riskweighted.contract.synthesizer import Synthesizer, keeps_true_values
 from riskweighted.design.bends import independent
-from riskweighted.design.distinct import Distinct
+from riskweighted.design.distinct import Distinct, median_of_rows
 from riskweighted.design.formulas import split_formula
 from riskweighted.design.tables import Tables
 from riskweighted.sampling.block_fit import PreparedModel, prepare_model
@@ -28,16 +27,19 @@ from riskweighted.sequence.declared import (
     learned_of,
     products_of,
     recoding_of,
+    units_of,
 )
 from riskweighted.sequence.learning import input_matrix, make_scores
-from riskweighted.sequence.many_levels import FEWEST, spread_of_effects
+from riskweighted.sequence.many_levels import FEWEST, questions_of, spread_of_effects
+from riskweighted.sequence.members import make_members
 from riskweighted.sequence.products import asks_whether, make_products
-from riskweighted.sequence.questions import questions_of
 from riskweighted.sequence.recoding import RECODINGS, free_names, make_recipes
 
 __all__ = ["prepare_sequence", "sequence_of", "side_by_side", "taught"]
 
 _AMOUNTS_PER_SLOPE = 10
+_AMOUNTS_OF_PART = 200  # of units, that have a block of their own
+_FEWEST_OF_PARTS = 50  # amounts of all others together
 _ALL = 1_000_000  # columns: more than there are
 _FEW = 3  # records of a single value
 # of a status, and of the records without it, from which it has all predictors: the priors of its
@@ -50,25 +52,18 @@ def prepare_sequence(
     confidential: pd.DataFrame,
     survey: str | pd.Series | np.ndarray | None = None,
     alphas: pd.DataFrame | None = None,
-    counts: pd.Series | np.ndarray | None = None,
 ) -> PreparedSequence:
     """Data checked, with survey weights if any, the models of a chain chosen, and every block
     prepared.
 
     `alphas` (n, V): risk weights under which a learned part is made, 1 where none are given.
-    `counts` (n,): how many records of a file each row stands for, of one variable. InputError says
-    what is wrong with data, rules or weights; of a chain it names the variable.
+    InputError says what is wrong with data, rules or weights; of a chain it names the variable.
     """
     check_declared(declared)
     require_columns(confidential, [], "confidential data")
     if isinstance(declared, Chain):
-        if counts is not None:
-            raise InputError(
-                f"counts are of one variable, and a chain of {listing(declared.variables)} takes "
-                "none: leave them out"
-            )
         return _of_chain(declared, confidential, survey, alphas)
-    return sequence_of(prepare_model(declared, confidential, survey, counts))
+    return sequence_of(prepare_model(declared, confidential, survey))
 
 
 def taught(prepared: PreparedSequence, alphas: pd.DataFrame) -> PreparedSequence:
@@ -89,9 +84,7 @@ def sequence_of(model: PreparedModel) -> PreparedSequence:
     own.
     """
     link = _whole(model, categories_of(model.synthesizer, model.prepared) is not None)
-    return PreparedSequence(
-        model.synthesizer, model.confidential, (link,), survey=model.survey, counts=model.counts
-    )
+    return PreparedSequence(model.synthesizer, model.confidential, (link,), survey=model.survey)
 
 
 def side_by_side(declared: SideBySide, models: Sequence[PreparedModel]) -> PreparedSequence:
@@ -138,20 +131,34 @@ def _of_chain(
         chain.variables,
         recoding_of(chain),
     )
-    products = make_products(products_of(chain), confidential, recipes)
+    products, units = make_products(products_of(chain), confidential, recipes), units_of(chain)
+    members = None if units is None else make_members(units, confidential, recipes, chain.variables)
     prepared = PreparedSequence(
-        chain, confidential, (), recipes, aside, weights, {}, alphas, products=products
+        chain,
+        confidential,
+        (),
+        recipes,
+        aside,
+        weights,
+        {},
+        alphas,
+        products=products,
+        members=members,
     )
-    encoded = dict[str, Distinct]()
+    encoded = dict[str, Distinct]() if members is None else members.composition(members.held)
     for name in recipes:
         prepared.encode(encoded, name, confidential)
+        prepared.encode_others(encoded, name, prepared.arrangement)
     links = []
     for variable in chain.variables:
+        prepared.encode_earlier(encoded, variable, confidential, prepared.arrangement)
         decider = make_decider(
             chain.rules, variable, confidential[variable], chain.codes.get(variable, ())
         )
         linking = _Linking(chain, prepared, encoded, variable)
         link = linking.link() if decider is None else linking.decided(decider)
+        if members is not None and members.is_of_unit(variable):
+            link = replace(link, of_unit=True)
         links.append(link)
         # a model may draw levels that no record has
         if variable in recipes and link.values is not None:
@@ -175,7 +182,8 @@ def _sources(chain: Chain, confidential: pd.DataFrame) -> list[str]:
     """
     named = [name for variable in chain.variables for name in _formula_names(chain, variable)]
     require_columns(confidential, named, "confidential data")
-    return list(dict.fromkeys([*chain.predictors, *chain.variables[:-1], *named]))
+    last = len(chain.variables) - (units_of(chain) is None)  # of earlier members it is read too
+    return list(dict.fromkeys([*chain.predictors, *chain.variables[:last], *named]))
 
 
 def _formula_names(chain: Chain, variable: str) -> tuple[str, ...]:
@@ -207,6 +215,7 @@ class _Linking:
         chain, data = self.chain, self.prepared.confidential
         column, structure = data[self.variable], chain.rules.structure(self.variable)
         left = np.ones(len(data), dtype=bool) if structure is None else structure.when.holds(data)
+        left &= self._asked()
         if not left.any():
             raise InputError(
                 f"variable {self.variable!r}: its rule 'when' holds for no record; there is "
@@ -254,13 +263,15 @@ class _Linking:
                 column[left].iloc[0],
                 not holds_numbers(column),
             )
+        first, *others = self._value_blocks(column, left)
         return Link(
             self.variable,
             structure,
             tuple(statuses),
-            self._value_block(column, left),
+            first,
             None,
             not holds_numbers(column),
+            others=tuple(others),
         )
 
     def decided(self, decider: Decider) -> Link:
@@ -268,7 +279,7 @@ class _Linking:
         the fit.
         """
         data, column = self.prepared.confidential, self.prepared.confidential[self.variable]
-        structure, left = self.chain.rules.structure(self.variable), np.ones(len(data), dtype=bool)
+        structure, left = self.chain.rules.structure(self.variable), self._asked()
         if structure is not None:
             left &= structure.when.holds(data)
         ruled = decider.left(data)
@@ -308,7 +319,8 @@ class _Linking:
                 column[left] if left.any() else column[~computed] if not computed.all() else column
             )
             return replace(link, constant=held.mode(dropna=False).iloc[0])
-        return replace(link, values=self._value_block(column, left))
+        first, *others = self._value_blocks(column, left)
+        return replace(link, values=first, others=tuple(others))
 
     def _statuses(
         self, column: pd.Series, reached: np.ndarray
@@ -338,10 +350,20 @@ class _Linking:
                 (column == level).to_numpy(dtype=bool, na_value=False),
             )
 
+    def _asked(self) -> np.ndarray:
+        """For which records (n,) there may be a term: of a variable that is drawn once a unit the
+        first members.
+        """
+        members = self.prepared.members
+        if members is not None and members.is_of_unit(self.variable):
+            return np.asarray(members.held.position == 0)
+        return np.ones(len(self.prepared.confidential), dtype=bool)
+
     def _sources(self) -> tuple[str, ...]:
-        """The predictors and the variables before this one."""
-        chain = self.chain
-        return (*chain.predictors, *chain.variables[: chain.variables.index(self.variable)])
+        """The predictors and the variables before this one, and what they are of other members."""
+        chain, members = self.chain, self.prepared.members
+        names = (*chain.predictors, *chain.variables[: chain.variables.index(self.variable)])
+        return names if members is None else members.sources(self.variable, names)
 
     def _learned(self, name: str, target: pd.Series, rows: np.ndarray) -> Iterator[str]:
         """The name of a block's scores as a source of columns, where a learned part is asked for
@@ -369,7 +391,10 @@ class _Linking:
             weights = weights * prepared.taught[self.variable].to_numpy()[rows]
         recipes = [prepared.recipes[column] for column in read]
         matrix = input_matrix(recipes, [self.encoded[column] for column in read])
-        prepared.scores[source] = make_scores(names, questions, recipes, matrix, rows, weights)
+        together = None if prepared.arrangement is None else prepared.arrangement.unit
+        prepared.scores[source] = make_scores(
+            names, questions, recipes, matrix, rows, weights, together
+        )
         self.encoded[source] = prepared.scores[source].held
         yield source
 
@@ -386,16 +411,80 @@ class _Linking:
             name, status, target, member, events, lambda formula: self.chain.status_model(formula)
         )
 
-    def _value_block(self, column: pd.Series, member: np.ndarray) -> Block:
+    def _value_blocks(self, column: pd.Series, member: np.ndarray) -> tuple[Block, ...]:
+        """The block of the amounts or levels; of amounts of units one for each part of 200 amounts
+        and more (`Slots.parts`).
+        """
         amounts, model = column[member], self.chain.value_model
-        return self._block(
-            self.variable,
-            None,
-            amounts,
-            member,
-            len(amounts),
-            lambda formula: model(self.variable, amounts, formula),
-        )
+        groups = self._groups(amounts, member)
+        if len(groups) < 2:
+            block = self._block(
+                self.variable,
+                None,
+                amounts,
+                member,
+                len(amounts),
+                lambda formula: model(self.variable, amounts, formula),
+            )
+            return (block,)
+        assert self.prepared.members is not None
+        parts, blocks = self._parts(), list[Block]()
+        for name, group in groups.items():
+            here = member & np.isin(parts, group)
+            block = self._block(
+                name,
+                None,
+                column[here].rename(name),
+                here,
+                int(here.sum()),
+                lambda formula: model(self.variable, amounts, formula),
+            )
+            blocks.append(replace(block, parts=group))
+        return tuple(blocks)
+
+    def _parts(self) -> np.ndarray:
+        """The part of units that each record is of, (n,), by which models may differ."""
+        members = self.prepared.members
+        assert members is not None
+        return members.slots.parts(members.held, np.arange(len(members.held.unit)))
+
+    def _groups(self, amounts: pd.Series, member: np.ndarray) -> dict[str, tuple[int, ...]]:
+        """Which parts of units have a block of amounts of their own, by what the block is called;
+        none of levels, and of what is of the unit.
+        """
+        members = self.prepared.members
+        if members is None or members.is_of_unit(self.variable) or self._draws_levels(amounts):
+            return {}
+        counts = np.bincount(self._parts()[member], minlength=members.slots.most_parts)
+        groups, rest = list[tuple[int, ...]](), tuple[int, ...]()
+        for begin, *more in members.slots.alike_parts:
+            alike: list[tuple[int, ...]] = [(begin,)]
+            for part in more:  # a small part is one with the part before it
+                if counts[part] < _AMOUNTS_OF_PART or counts[[*alike[-1]]].sum() < _AMOUNTS_OF_PART:
+                    alike[-1] = (*alike[-1], part)
+                else:
+                    alike.append((part,))
+            large = [each for each in alike if counts[[*each]].sum() >= _AMOUNTS_OF_PART]
+            groups += large
+            rest = (*rest, *(part for each in alike if each not in large for part in each))
+        rest = tuple(part for part in rest if counts[part])
+        if groups and 0 < counts[[*rest]].sum() < _FEWEST_OF_PARTS:
+            least = min(groups, key=lambda group: int(counts[[*group]].sum()))
+            groups.remove(least)
+            rest = (*least, *rest)
+        groups += [rest] if rest else []
+        return {
+            f"{self.variable} of {members.slots.called(group, members.held)}": group
+            for group in groups
+        }
+
+    def _draws_levels(self, amounts: pd.Series) -> bool:
+        """Whether the model of the values draws levels, counted numbers too."""
+        if not holds_numbers(amounts):
+            return True
+        plain = self.chain.value_model(self.variable, amounts, f"`{self.variable}` ~ 1")
+        prepared = prepare_model(plain, pd.DataFrame({self.variable: amounts})).prepared
+        return categories_of(plain, prepared) is not None
 
     def _block(
         self,
@@ -409,6 +498,11 @@ class _Linking:
         """A block whose predictors are those that its events allow."""
         prepared, chain, rows = self.prepared, self.chain, np.flatnonzero(member)
         stated = chain.formula_of(self.variable)
+        if stated is not None and prepared.members is not None:
+            raise InputError(
+                f"variable {self.variable!r}: a formula names columns of the file, which say "
+                "nothing of other members of the unit: leave it out, or leave out units"
+            )
         if stated is not None:
             sources, scale = split_formula(stated).names, None
             formula = f"`{name}` ~ {split_formula(stated).right}"
@@ -482,12 +576,15 @@ class _Linking:
         if amounts and recoding_of(self.chain) != RECODINGS[0]:
             place = [np.where(of.straight, 1, np.arange(len(of.names)) + 1) for of in recoders]
             unusual = [
-                table.counts[row != cut_of(row, 0.5, table.counts)].sum()
+                table.counts[row != median_of_rows(row, table.counts)].sum()
                 for table in columns.parts
                 for row in table.rows.T
             ]
             keep &= many | (np.array(unusual) >= FEWEST * np.concatenate([np.empty(0), *place]))
         keep[keep] = independent(np.asarray(columns)[:, keep])
+        if (keep & ~many).sum() > most:  # others' predictors go before own bends
+            of_others = [getattr(of, "others", False) for of in recoders]
+            keep &= ~np.repeat(np.array(of_others, dtype=bool), [len(of.names) for of in recoders])
         if keep.sum() > most and recoding_of(self.chain) != RECODINGS[0]:  # lines before none
             keep &= np.concatenate([of.straight for of in recoders])
         if (keep & ~many).sum() > most:

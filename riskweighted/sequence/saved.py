@@ -17,7 +17,7 @@ from riskweighted.common.native import Frame, as_pandas, native_of
 from riskweighted.contract.synthesizer import Synthesizer
 from riskweighted.guarantee.statement import Guarantee
 from riskweighted.sampling.saving import check_checksum
-from riskweighted.sequence.alphas import Alpha, alphas_of, centrings_of, functions_of
+from riskweighted.sequence.alphas import Alpha, alphas_of, functions_of
 from riskweighted.sequence.blocks import PreparedSequence
 from riskweighted.sequence.declared import Chain
 from riskweighted.sequence.fit import Fit, block_file
@@ -89,9 +89,7 @@ def read_fit(
     """`load_fit` of prepared data."""
     checked = alphas_of(prepared.variables, alpha, prepared.confidential.index)
     prepared = taught(prepared, checked)
-    tasks = block_tasks(
-        prepared, checked, random_seed, guarantee, L, functions_of(alpha), centrings_of(alpha)
-    )
+    tasks = block_tasks(prepared, checked, random_seed, guarantee, L, functions_of(alpha))
     wanted = [block_file(place) for place in range(len(tasks))]
     content = _content(path)
     if content[:3] == b"CDF":

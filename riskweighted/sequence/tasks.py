@@ -91,34 +91,25 @@ def block_tasks(
     guarantee: Guarantee | None = None,
     L: int = 20,  # noqa: N803
     functions: Mapping[str, OwnFunction] | None = None,
-    centrings: Mapping[str, Centring] | None = None,
 ) -> list[BlockTask]:
     """What is to be fitted: every block with its weights, seed, clip and centring, in the order of
     the sequence.
 
-    `functions`: of centred weights, by variable; `centrings`: of those of counted rows, in their
-    place.
+    `functions`: of centred weights, by variable.
     """
     clips, tasks = censor_blocks(prepared, alphas, guarantee, L), []
-    if centrings is not None:
-        _check_centrings(prepared, centrings)
     if functions is not None and guarantee is not None:
         raise InputError(
             "a guarantee takes the same weight for all records, which has nothing to centre: "
             "leave out guarantee, or the plus"
         )
-    if functions is not None and prepared.counts is not None:
-        raise InputError(
-            "counted rows stand for several records, of which centred weights are functions: "
-            "give their sums (CentredSums)"
-        )
     if functions is not None:
         _check_functions(prepared, alphas, functions)
     for block in prepared.blocks:
         alpha = block_alpha(block, alphas)
-        centring = None if centrings is None else centrings[block.variable]
-        if functions is not None:
-            centring = centring_of(prepared, block, functions[block.variable])
+        centring = (
+            None if functions is None else centring_of(prepared, block, functions[block.variable])
+        )
         if centring is not None and block.status is not None:
             alpha = pd.Series(weights_of_status(block, centring), alpha.index, name="alpha")
         tasks.append(
@@ -132,21 +123,6 @@ def block_tasks(
             )
         )
     return tasks
-
-
-def _check_centrings(prepared: PreparedSequence, centrings: Mapping[str, Centring]) -> None:
-    """Refuse sums that are of other rows than the counted ones, or of rows that are not counted."""
-    if prepared.counts is None:
-        raise InputError(
-            "centred weights as sums are of counted rows, and these data have no counts: give "
-            "centred weights of the records"
-        )
-    for name in prepared.variables:
-        if name not in centrings or centrings[name].n != len(prepared.confidential):
-            raise InputError(
-                f"centred weights of {name!r} must be sums of {len(prepared.confidential)} "
-                "counted rows"
-            )
 
 
 def _check_functions(

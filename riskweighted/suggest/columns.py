@@ -8,7 +8,6 @@ import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,10 +19,9 @@ from riskweighted.design.bends import FEWEST_FOR_BENDS, columns_of
 from riskweighted.design.precision import find_precision
 from riskweighted.evaluation.fit_statistics import comparisons
 from riskweighted.intruder.disguise import disguise_of
-from riskweighted.measures.checks import MULTIPLE, SPIKE
+from riskweighted.measures.checks import EXACTLY, MULTIPLES
 from riskweighted.sequence.many_levels import are_many, groups_of_code, indicators_of_many
-from riskweighted.suggest.evidence import Evidence
-from riskweighted.suggest.kind import FEW, LEVELS, NUMBER, PLAYING, TIME, ColumnKind
+from riskweighted.suggest.evidence import FEW, LEVELS, NUMBER, PLAYING, TIME, ColumnKind, Evidence
 from riskweighted.suggest.kinds import kinds_of
 
 __all__ = ["Column", "as_stated", "hint_in", "look_at", "sensitive", "skewness"]
@@ -299,15 +297,8 @@ def _look_at_numbers(
     counts, stated, records = evidence.counts, evidence.stated, len(evidence.column)
     codes = () if _in_need(found, len(counts)) else evidence.codes
     amounts = values[~np.isin(values, codes)] if codes else values
-    shares = {
-        check.check: dict(zip(check.parameters, check.statistic(amounts).tolist(), strict=True))
-        for check in _compared(amounts, found)
-    }
-    spikes = {
-        name: share
-        for name, share in shares.get(SPIKE.key, {}).items()
-        if share > _EVEN / len(counts)
-    }
+    spikes, multiples = (_shares(amounts, found, what) for what in (EXACTLY, MULTIPLES))
+    spikes = {name: share for name, share in spikes.items() if share > _EVEN / len(counts)}
     return Column(
         found,
         kind,
@@ -320,22 +311,27 @@ def _look_at_numbers(
         float((amounts < 0).sum() / records),
         len(spikes),
         max(spikes.values(), default=0.0),
-        shares.get(MULTIPLE.key, {}),
+        multiples,
         find_precision(pd.Series(amounts)) if found.kind == NUMBER else None,
         amounts,
         codes_stated=bool(codes) and bool(np.all(stated.is_missing(pd.Series(codes, dtype=float)))),
     )
 
 
-def _compared(amounts: np.ndarray, found: ColumnKind) -> list[Any]:
-    """Spikes and multiples of 10, 100 and 1000, as the check of a fit counts them."""
+def _shares(amounts: np.ndarray, found: ColumnKind, what: str) -> dict[str, float]:
+    """The shares of spikes, or of multiples of 10, 100 and 1000, as the check of a fit counts
+    them, by value.
+    """
     if found.kind != NUMBER or len(np.unique(amounts[:1000])) < 2:
-        return []
-    return [
-        comparison
+        return {}
+    return {
+        parameter.removeprefix(what): share
         for comparison in comparisons(amounts, 1.0, (), {})
-        if comparison.check in (SPIKE.key, MULTIPLE.key)
-    ]
+        if comparison.parameters[0].startswith(what)
+        for parameter, share in zip(
+            comparison.parameters, comparison.statistic(amounts).tolist(), strict=True
+        )
+    }
 
 
 def skewness(values: np.ndarray) -> float:

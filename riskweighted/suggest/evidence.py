@@ -1,8 +1,9 @@
-"""What a column shows, before anybody says what it is: its values, how many differ, how they
-lie.
+"""What a column shows, before anybody says what it is (its values, how many differ, how they lie,
+which are codes that stand for no amount), and the nine kinds that it may be of.
 """
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -10,9 +11,57 @@ import pandas as pd
 
 from riskweighted.common.frames import as_floats, holds_numbers, kind_of_values
 from riskweighted.data.variable import Variable
-from riskweighted.suggest.codes import find_codes
 
-__all__ = ["Evidence"]
+__all__ = [
+    "CONSTANT",
+    "DESIGN",
+    "FEW",
+    "KINDS",
+    "LEVELS",
+    "NUMBER",
+    "PLAYING",
+    "RECORD_ID",
+    "TEXT",
+    "TIME",
+    "UNIT_ID",
+    "WEIGHT",
+    "ColumnKind",
+    "Evidence",
+    "find_codes",
+]
+
+RECORD_ID, UNIT_ID, LEVELS, NUMBER, TIME = "record id", "unit id", "levels", "number", "time"
+WEIGHT, DESIGN, TEXT, CONSTANT = "weight", "design", "text", "constant"
+KINDS = (RECORD_ID, UNIT_ID, LEVELS, NUMBER, TIME, WEIGHT, DESIGN, TEXT, CONSTANT)
+PLAYING = (LEVELS, NUMBER, TIME)  # the kinds that are synthesized, known or predict
+FEW = 20  # levels of a time that is known, or predicts as levels
+
+
+@dataclass(frozen=True)
+class ColumnKind:
+    """What a column is: one of the nine kinds, and why; no value of the data.
+
+    ``question``: where the evidence is split, what to ask, with both answers, the first of which is
+    in force. ``within``: the unit ids within whose values it does not vary. ``stated``: whether
+    somebody says the kind. ``counts``: whether its levels are few whole numbers of which nothing
+    tells that they are codes, such as numbers of children.
+    """
+
+    name: str
+    kind: str
+    reason: str
+    question: str = ""
+    within: tuple[str, ...] = ()
+    stated: bool = False
+    counts: bool = False
+
+    def asking(self, question: str, other: str) -> "ColumnKind":
+        """The same with a question whose other answer is the kind `other`."""
+        return replace(
+            self,
+            question=f"{question} In force: {self.kind}. "
+            f'For the other: "{self.name}" = "{other}" in [data.kinds]',
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,3 +185,47 @@ class Evidence:
     def groups(self) -> np.ndarray:
         """Which of its values each record has, (records,): -1 where there is none."""
         return np.asarray(pd.factorize(self.column)[0])
+
+
+_LEAST_OF_CODE, _SHARE_OF_CODE = 10, 0.001  # records
+_GAP = 0.1  # of a code at the upper end: how far the other values stay below it
+_CODE = re.compile(r"-[1-9]|-?(66+|77+|88+|9+[5-9])")
+
+
+def find_codes(counts: pd.Series, records: int, stated: Variable) -> tuple[float, ...]:
+    """The codes of a column of numbers: those below the other values from above, then those above
+    them.
+
+    `counts`: how many of the `records` have each value. Found are whole numbers at an end that look
+    like codes, that many records hold, and that stand apart from the other values; those that are
+    declared to mean missing are added wherever they stand.
+    """
+    values, held = counts.index.to_numpy(dtype=float), counts.to_numpy()
+    declared = stated.is_missing(pd.Series(values, dtype=float))
+    found = _found(values, held >= max(_LEAST_OF_CODE, _SHARE_OF_CODE * records))
+    if not declared.any():
+        return found
+    codes, rest = {*found, *values[declared].tolist()}, values[~declared & ~np.isin(values, found)]
+    below = {code for code in codes if len(rest) and code < rest.min()}
+    return (*sorted(below, reverse=True), *sorted(codes - below))
+
+
+def _found(values: np.ndarray, held: np.ndarray) -> tuple[float, ...]:
+    """Of the different values, those that look like codes at an end, among those that many records
+    hold.
+    """
+    likely = np.zeros(len(values), dtype=bool)
+    likely[held] = [_reads_as_code(value) for value in values[held].tolist()]
+    if not likely.any() or likely.all():
+        return ()
+    least, most = values[~likely].min(), values[~likely].max()
+    codes: list[float] = values[likely].tolist()
+    below = sorted((code for code in codes if code < 0), reverse=True) if least >= 0 else []
+    above = sorted(code for code in codes if code > max(most, 0))
+    if above and above[0] - most <= _GAP * above[0]:
+        above = []
+    return tuple(below + above)
+
+
+def _reads_as_code(value: float) -> bool:
+    return value.is_integer() and abs(value) < 1e9 and _CODE.fullmatch(f"{value:.0f}") is not None

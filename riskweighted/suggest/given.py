@@ -16,7 +16,7 @@ from riskweighted.data.metadata import DESCRIBING, codes_of_kinds
 from riskweighted.data.odd_lines import odd_lines
 from riskweighted.data.variables import Variables
 from riskweighted.suggest.columns import Column
-from riskweighted.suggest.kind import NUMBER
+from riskweighted.suggest.evidence import NUMBER
 
 __all__ = ["Given", "look_into"]
 

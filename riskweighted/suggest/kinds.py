@@ -11,8 +11,7 @@ from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import as_floats
 from riskweighted.common.text import plain
 from riskweighted.data.variable import CATEGORIES, Variable
-from riskweighted.suggest.evidence import Evidence
-from riskweighted.suggest.kind import (
+from riskweighted.suggest.evidence import (
     CONSTANT,
     DESIGN,
     LEVELS,
@@ -22,6 +21,7 @@ from riskweighted.suggest.kind import (
     UNIT_ID,
     WEIGHT,
     ColumnKind,
+    Evidence,
 )
 from riskweighted.suggest.survey import bare_weight, called_weight, is_design, is_weight, replicates
 from riskweighted.suggest.texts import kind_of_text

@@ -22,7 +22,7 @@ from riskweighted.intruder.disguise import disguise_of
 from riskweighted.intruder.patterns import cells, level_codes
 from riskweighted.sequence.many_levels import variance_of_effects
 from riskweighted.suggest.columns import Column, hint_in, sensitive, skewness
-from riskweighted.suggest.kind import FEW, LEVELS, NUMBER, TIME
+from riskweighted.suggest.evidence import FEW, LEVELS, NUMBER, TIME
 from riskweighted.suggest.texts import codes_as_text
 
 __all__ = [

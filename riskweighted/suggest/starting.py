@@ -1,5 +1,6 @@
 """A suggested study as the text of a study file in which every line says why it stands there."""
 
+import dataclasses
 import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,8 +12,9 @@ from riskweighted.common.found import marked
 from riskweighted.common.settings import as_toml
 from riskweighted.common.text import plain
 from riskweighted.data.layout import CsvLayout
+from riskweighted.data.parts import FITTED
 from riskweighted.suggest.columns import Column
-from riskweighted.suggest.kind import NUMBER
+from riskweighted.suggest.evidence import NUMBER
 from riskweighted.suggest.names import AGE
 from riskweighted.suggest.suggestion import Suggestion, min_radius_of, radius_of
 from riskweighted.suggest.survey import Surveyed
@@ -38,9 +40,10 @@ def starting_text(
     """
     parts = [
         _head(suggestion, data),
-        _data(data, folder, layout, variables),
+        [*_data(data, folder, layout, variables), *_fitted(suggestion)],
         _kinds(suggestion),
         _scenario(suggestion),
+        _units(suggestion),
         _synthesizer(suggestion),
         _weights(suggestion),
         _release(suggestion),
@@ -110,6 +113,7 @@ def _head(suggestion: Suggestion, data: Path) -> list[str]:
     return lines
 
 
+_LARGE = 500_000  # records of a file of which a sample is fitted
 _LAID_OUT = {
     "delimiter": "between columns, guessed",
     "decimal": "before decimals, guessed",
@@ -135,6 +139,18 @@ def _data(data: Path, folder: Path, layout: CsvLayout | None, variables: Path | 
         if variables is None
         else [*lines, *_set("variables", path_from(folder, variables), why)]
     )
+
+
+def _fitted(suggestion: Suggestion) -> list[str]:
+    """To how many records of a large file models are fitted, unless these belong to units."""
+    records = suggestion.columns[0].records
+    if records < _LARGE or suggestion.units:
+        return []
+    why = (
+        f"of {records:,} records, the same share of every known pattern; all are drawn for and "
+        "measured (leave it out to fit all)"
+    )
+    return _set("fitted", FITTED, why)
 
 
 def _kinds(suggestion: Suggestion) -> list[str]:
@@ -205,6 +221,7 @@ def _scenario(suggestion: Suggestion) -> list[str]:
     return lines + [
         line
         for name, why in suggestion.left_out.items()
+        if suggestion.together is None or name != suggestion.together.id
         for line in _remark(f"not used: {plain(name)}: {why}")
     ]
 
@@ -464,6 +481,7 @@ def _why_chain(suggestion: Suggestion) -> str:
         *([f"{_share(column.of_codes)} hold a code"] if column.codes else []),
         *(["it has levels"] if column.enters_as_levels else []),
         *(["rules hold that only a chain keeps"] if suggestion.rules else []),
+        *(["members of units are drawn together"] if suggestion.together is not None else []),
         *(
             ["levels are many that predict"]
             if any(suggestion.column(name).many for name in suggestion.predictors)
@@ -568,6 +586,30 @@ def _heaps(suggestion: Suggestion, column: Column) -> list[str]:
 # -- the rest
 
 
+_OF_UNITS = {
+    "id": "whose records are drawn one after the other, each given those before it; it leaves with "
+    "new numbers",
+    "role": "found by its values: one level stands once in every unit",
+    "order": "counts the members",
+    "time": "one record in each",
+    "unit_level": "the same for all members",
+    "most_members": "the largest unit",
+}
+
+
+def _units(suggestion: Suggestion) -> list[str]:
+    """The units whose members are drawn together."""
+    if suggestion.together is None:
+        return []
+    lines = ["[units]"]
+    for setting in dataclasses.fields(suggestion.together):
+        value = getattr(suggestion.together, setting.name)
+        if value != setting.default and value != ():
+            value = list(value) if isinstance(value, tuple) else value
+            lines += _set(setting.name, value, _OF_UNITS.get(setting.name, ""))
+    return lines
+
+
 def _weights(suggestion: Suggestion) -> list[str]:
     why = (
         "unweighted to compare with; mix+ limits what is learned from a record and leaves the "
@@ -604,7 +646,7 @@ def _release(suggestion: Suggestion) -> list[str]:
         *_set("columns", list(suggestion.released), why),
         *(
             []
-            if unit is None
+            if unit is None or suggestion.together is not None
             else _set(
                 "unit",
                 unit,
@@ -629,7 +671,7 @@ def _evaluation(suggestion: Suggestion) -> list[str]:
     unit = next(iter(suggestion.units), None)
     together = (
         []
-        if unit is None
+        if unit is None or suggestion.together is not None
         else _set("cluster", unit, "whose influence is that of its records together")
     )
     return ["[evaluation]", *regressions, *together, *_design(suggestion.survey)]

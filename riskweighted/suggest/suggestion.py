@@ -15,17 +15,19 @@ import pandas as pd
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.found import FoundNumbers
+from riskweighted.common.units import Units
 from riskweighted.contract.synthesizer import chain_names, load_synthesizer, synthesizer_names
 from riskweighted.derivation.find import MOST_COLUMNS, find_structure
 from riskweighted.derivation.rules import Finding
 from riskweighted.derivation.states import quoted as written
+from riskweighted.intruder.patterns import cells
 from riskweighted.sequence.conditions import Condition
 from riskweighted.sequence.declared import Chain
 from riskweighted.sequence.rules import Rules
 from riskweighted.suggest.bounds import FoundBounds, default_bounds
 from riskweighted.suggest.columns import Column, as_stated, skewness
+from riskweighted.suggest.evidence import CONSTANT, LEVELS, NUMBER, PLAYING, TIME, UNIT_ID
 from riskweighted.suggest.heaps import shared_values
-from riskweighted.suggest.kind import CONSTANT, LEVELS, NUMBER, PLAYING, TIME, UNIT_ID
 from riskweighted.suggest.mixtures import Mixture, suggest_mixture
 from riskweighted.suggest.products import FoundProduct, find_products
 from riskweighted.suggest.roles import (
@@ -39,6 +41,7 @@ from riskweighted.suggest.roles import (
     sampled,
 )
 from riskweighted.suggest.survey import Surveyed, surveyed
+from riskweighted.suggest.units import units_among
 from riskweighted.suggest.universes import Universe, find_universes
 from riskweighted.weights.names import UNWEIGHTED
 
@@ -49,6 +52,7 @@ _SKEWED = 2.0  # skewness from which a predictor enters by its logarithm
 # a size below a fiftieth of the median is near zero, where one in twenty is
 _SMALL, _SOME = 50, 0.05
 _PER_PATTERN = 20  # records of all columns that leave, on average
+_MOST_ALONE = 0.05  # of the records, in units made as no other one is: [release] unique_share
 _MOST_RELEASED = 3  # columns of a regression that are not known
 _WIDE = 0.5  # of the interquartile range: a fifth of the median beyond it is nearly everything
 
@@ -68,7 +72,8 @@ class Suggestion:
     ``rules``: what holds in the data between the variables and what predicts them or leaves;
     ``nearly``: what a few break. ``products``: what is multiplied so that a status is told.
     ``shared``: values of targets that many records, and units, share; ``bounds``: of their amounts,
-    which no unit decides alone.
+    which no unit decides alone. ``together``: the units whose members are drawn together, of a
+    chain.
     """
 
     columns: tuple[Column, ...] = field(repr=False)
@@ -93,6 +98,7 @@ class Suggestion:
     products: tuple[FoundProduct, ...] = ()
     shared: Mapping[str, FoundNumbers] = field(default_factory=dict, repr=False)
     bounds: Mapping[str, FoundBounds | None] = field(default_factory=dict, repr=False)
+    together: Units | None = None
 
     def column(self, name: str) -> Column:
         """What was found of a column."""
@@ -315,7 +321,71 @@ def suggest(
     first = replace(
         first, predictors=predictors, told_by=told_by, staying=staying, shared=shared, bounds=bounds
     )
+    first = _of_units_alike(_with_units(first, data), data)
     return _with_models(_with_rules(first, data), data)
+
+
+def _with_units(suggestion: Suggestion, data: pd.DataFrame) -> Suggestion:
+    """With the units whose members are drawn together, by a chain; their unit-level columns are
+    those that it uses.
+    """
+    targets = suggestion.targets
+    used = {*targets, *suggestion.predictors, *suggestion.known, *suggestion.released}
+    candidates = {
+        name: [of for of in within if of in used]
+        for name, within in suggestion.units.items()
+        if name not in used
+    }
+    kinds = {of.name: of.kind for of in suggestion.columns if of.name not in targets}
+    times = [name for name, kind in kinds.items() if kind == TIME]
+    others = [name for name, kind in kinds.items() if kind not in (TIME, UNIT_ID)]
+    return replace(suggestion, together=units_among(data, candidates, times, others, targets))
+
+
+def _of_units_alike(suggestion: Suggestion, data: pd.DataFrame) -> Suggestion:
+    """Without the columns of members by which too many units would be made as no other one is,
+    where whole units leave: first the one without which fewest are.
+    """
+    if suggestion.together is None:
+        return suggestion
+    units, of = suggestion.together, suggestion.together.arranged(data)
+    staying = {*suggestion.staying, *suggestion.left_out}
+    leaving = [
+        name
+        for name in dict.fromkeys([*suggestion.known, *suggestion.predictors, units.role or ""])
+        if name and name not in staying
+    ]
+    needed = {
+        *units.unit_level,
+        units.role,
+        units.time,
+        *(rule.by for rule in suggestion.universes),
+    }
+
+    def alone(names: Sequence[str]) -> float:
+        patterns = cells((data[name] for name in names), np.zeros(len(data), dtype=np.int64))
+        return float(of.alone(patterns).mean())
+
+    gone, left = dict[str, str](), alone(leaving)
+    while left > _MOST_ALONE and (may := set(leaving) - needed):
+        without = {name: alone([other for other in leaving if other != name]) for name in may}
+        name = min(reversed(leaving), key=lambda name: without.get(name, math.inf))
+        gone[name] = (
+            f"with it {left:.0%} of the records would leave in units of {units.id} that are "
+            "composed as no other one is: a coarser column might leave"
+        )
+        leaving.remove(name)
+        left = without[name]
+    known = tuple(name for name in suggestion.known if name not in gone)
+    patterns, alone_now = patterns_of(data, known)
+    return replace(
+        suggestion,
+        known=known,
+        predictors=tuple(name for name in suggestion.predictors if name not in gone),
+        patterns=patterns,
+        alone=alone_now,
+        left_out={**suggestion.left_out, **gone},
+    )
 
 
 def _found_of(
@@ -508,6 +578,7 @@ def _with_models(suggestion: Suggestion, data: pd.DataFrame) -> Suggestion:
         or not target.complete
         or target.enters_as_levels
         or suggestion.rules
+        or suggestion.together is not None
         or needed
     ):
         of_chain = replace(suggestion, chain=name, models=models, formula="", mixture=None)

@@ -10,8 +10,7 @@ import pandas as pd
 
 from riskweighted.common.errors import InputError
 from riskweighted.common.frames import as_floats
-from riskweighted.suggest.evidence import Evidence
-from riskweighted.suggest.kind import DESIGN, WEIGHT, ColumnKind
+from riskweighted.suggest.evidence import DESIGN, WEIGHT, ColumnKind, Evidence
 from riskweighted.suggest.names import (
     BODY,
     POPULATION,

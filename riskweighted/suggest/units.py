@@ -1,13 +1,22 @@
 """Records of one unit: which columns do not vary within the values of another, and which values
-have one record a period.
+have one record a period; the units that a study may draw together.
 """
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
-__all__ = ["Held", "held_within", "one_record_a_period", "stand_together"]
+from riskweighted.common.errors import InputError, UnitsWarning
+from riskweighted.common.frames import holds_numbers
+from riskweighted.common.units import Units
+
+__all__ = ["Held", "held_within", "one_record_a_period", "stand_together", "units_among"]
+
+_MOST_MEMBERS, _USUAL = 200, 30  # of a unit whose members are drawn one after the other
+_MOST_ROLES = 20  # levels
 
 _MOST_RECORDS = 20_000  # of whole units, that are looked at
 _AGREE, _AT_RANDOM = 0.995, 0.9  # of neighbouring records of a unit; of any two records, at most
@@ -99,3 +108,86 @@ def stand_together(values: np.ndarray, distinct: int) -> bool:
     """Whether equal values stand together in the file, several each."""
     runs = 1 + int(np.count_nonzero(np.diff(values)))
     return runs <= _RUNS * distinct + 1 and len(values) >= _EACH * distinct
+
+
+def units_among(
+    data: pd.DataFrame,
+    candidates: Mapping[str, Sequence[str]],
+    times: Sequence[str],
+    others: Sequence[str],
+    targets: Sequence[str],
+) -> Units | None:
+    """The units whose members a study may draw together, checked; None where there are none.
+
+    `candidates`: ids, each with the columns that hardly vary within it; of several the first that
+    has a time or a number of members, else the first. `times`: columns of times; `others`: those
+    that may say the role or the order; none of them is a target.
+    """
+    made = [
+        units
+        for name, within in candidates.items()
+        if (units := _units_of(data, name, within, times, others, targets)) is not None
+    ]
+    return next((units for units in made if units.time or units.order), next(iter(made), None))
+
+
+def _units_of(
+    data: pd.DataFrame,
+    name: str,
+    within: Sequence[str],
+    times: Sequence[str],
+    others: Sequence[str],
+    targets: Sequence[str],
+) -> Units | None:
+    """The units of one id, where they are such."""
+    unit = pd.factorize(data[name])[0]
+    sizes = np.bincount(unit[unit >= 0])
+    if (unit < 0).any() or sizes.max() > _MOST_MEMBERS:
+        return None
+    first = np.unique(unit, return_index=True)[1][unit]
+    held = [other for other in within if _same_as(data[other], first)]
+    time = next((of for of in times if not data.duplicated([name, of]).any()), None)
+    free = [of for of in others if of not in held] if time is None else []
+    order = [of for of in free if _counts_members(data[of], unit)][:1]
+    role, level = next(
+        (
+            (of, level)
+            for of in free
+            if of not in order and (level := _first_role(data[of], unit)) is not None
+        ),
+        (None, None),
+    )
+    settings = {"most_members": int(sizes.max())} if sizes.max() > _USUAL else {}
+    try:
+        units = Units(name, role, level, order, time, held, **settings)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", UnitsWarning)
+            units.check(data, targets)
+    except (InputError, UnitsWarning):
+        return None
+    return units
+
+
+def _same_as(column: pd.Series, rows: np.ndarray) -> bool:
+    """Whether each record has the value of another one, its unit's first."""
+    codes = pd.factorize(column, use_na_sentinel=False)[0]
+    return bool((codes == codes[rows]).all())
+
+
+def _counts_members(column: pd.Series, unit: np.ndarray) -> bool:
+    """Whether whole numbers run from 0 or 1 on in each unit, one a record."""
+    numbers = pd.to_numeric(column.astype(object), errors="coerce").reset_index(drop=True)
+    above = numbers - numbers.groupby(unit).rank(method="first")
+    return bool((above == above.iloc[0]).all() and above.iloc[0] in (-1, 0))
+
+
+def _first_role(column: pd.Series, unit: np.ndarray) -> str | None:
+    """The level that every unit holds once, of a column of few levels; None where none is."""
+    levels = column.dropna().unique()
+    if holds_numbers(column) or column.isna().any() or not 2 <= len(levels) <= _MOST_ROLES:
+        return None
+    for level in levels:
+        counts = np.bincount(unit, column == level)
+        if (counts == 1).all():
+            return str(level)
+    return None

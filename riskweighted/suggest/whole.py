@@ -7,8 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from riskweighted.suggest.evidence import Evidence
-from riskweighted.suggest.kind import LEVELS, NUMBER, RECORD_ID, UNIT_ID, ColumnKind
+from riskweighted.suggest.evidence import LEVELS, NUMBER, RECORD_ID, UNIT_ID, ColumnKind, Evidence
 from riskweighted.suggest.names import CLASSIFICATION, DURATION, KEY, QUANTITY, UNIT, words_of
 from riskweighted.suggest.units import held_within, one_record_a_period, stand_together
 

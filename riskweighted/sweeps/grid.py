@@ -24,6 +24,7 @@ from riskweighted.runs.study import (
     load_study,
     make_study,
     read_study,
+    refuse_several,
     section_of,
 )
 from riskweighted.weights.names import parse_scheme
@@ -92,6 +93,7 @@ class Sweep:
                 "a sweep goes over schemes that are named: `tune` for weights.target first, and "
                 "name the scheme that it finds"
             )
+        refuse_several(self.study, "a sweep")
         if not isinstance(self.grid, Mapping) or not self.grid:
             raise InputError(
                 "the grid is empty: name at least one setting and its values, for example "

@@ -24,6 +24,7 @@ __all__ = [
     "Tables",
     "begin",
     "finished_cells",
+    "is_sweep",
     "keep_cell",
     "sweep_inputs",
     "tidy_tables",
@@ -41,6 +42,8 @@ def sweep_inputs(plan: Sweep, fingerprints: Mapping[DataSettings, str]) -> dict[
         for name in ("path", "variables")
         if (path := settings["data"].get(name)) is not None
     }
+    if plan.study.weights.file is not None:
+        settings["weights"]["file"] = plan.study.weights.file.name
     grid = {name: [_shown(name, value) for value in values] for name, values in plan.grid.items()}
     data = [
         {"name": Path(source.path).name if source.path else source.embedded, "fingerprint": mark}
@@ -89,6 +92,15 @@ def _refuse_other_inputs(partial: Path, begun: Mapping[str, Any], now: Mapping[s
             f"{str(partial)!r} was begun with other inputs: they differ in {listing(names)}; "
             "move it away, choose another --out, or restore them"
         )
+
+
+def is_sweep(folder: Path) -> bool:
+    """Whether a folder is the result of a sweep."""
+    try:
+        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(manifest, dict) and {"grid", "repetitions", "files"} <= set(manifest)
 
 
 def finished_cells(partial: Path, cells: Sequence[Cell]) -> dict[str, Result]:

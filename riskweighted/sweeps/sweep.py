@@ -19,9 +19,9 @@ from riskweighted.common.errors import InputError
 from riskweighted.common.extras import optional
 from riskweighted.common.fingerprints import fingerprint, versions
 from riskweighted.common.folders import WorkingFolder, opened
+from riskweighted.common.jit import worker_threads
 from riskweighted.common.native import Frame, as_pandas
 from riskweighted.common.progress import Reporter, default_reporter
-from riskweighted.common.threads import worker_threads
 from riskweighted.evaluation.tables import CONFIDENTIAL
 from riskweighted.intruder.world import make_world
 from riskweighted.runs.bounds import bounded
@@ -234,7 +234,9 @@ def _check_points(
     for done, point in enumerate(points):
         if point.study.data not in data:
             data[point.study.data] = (
-                point.study.data.read() if confidential is None else confidential
+                point.study.with_weights(point.study.data.read())
+                if confidential is None
+                else confidential
             )
         if point.repetition == 1:
             with warnings.catch_warnings():

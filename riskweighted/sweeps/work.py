@@ -7,7 +7,8 @@ import time
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from riskweighted.runs.work import Work
 from riskweighted.sampling.convergence import deciding, no_diagnostics
 from riskweighted.sequence.fit import Fit
 from riskweighted.sweeps.cells import Group, Outcome, Result, Stored, describe
+from riskweighted.weights.given import joined_weights
 
 __all__ = ["forget", "run_group"]
 
@@ -52,7 +54,8 @@ def run_group(
         warnings.simplefilter("ignore")
         began, first = time.perf_counter(), group.first
         try:
-            confidential = _read(first.study.data, first.data) if given is None else given
+            read = partial(_read, first.study.data, first.study.weights.file, first.data)
+            confidential = read() if given is None else given
             work = Work(
                 first.stages,
                 confidential,
@@ -79,9 +82,9 @@ def run_group(
 
 
 @lru_cache(maxsize=2)
-def _read(source: DataSettings, expected: str) -> pd.DataFrame:
+def _read(source: DataSettings, weights: Path | None, expected: str) -> pd.DataFrame:
     """The data of a study, once per process; refuses other data than the sweep was started with."""
-    data = source.read()
+    data = source.read() if weights is None else joined_weights(source.read(), weights)
     if fingerprint(data) != expected:
         raise InputError(
             "the data that this worker reads differ from those that the sweep was started with"

@@ -75,7 +75,7 @@ def _value(measure: Measure, subject: Subject, frames: Sequence[pd.DataFrame], f
         results += [
             float(value.value)
             for value in values_of(measure, given, variable)
-            if value.measure is measure
+            if value.measure is measure and value.variable == variable
         ]
     if not results or not np.isfinite(results).all():
         raise InputError(

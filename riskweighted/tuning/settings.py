@@ -14,7 +14,6 @@ from riskweighted.common.errors import InputError, listing
 from riskweighted.common.replaced import refuse_replaced
 from riskweighted.intruder.world import World
 from riskweighted.measures.context import Subject
-from riskweighted.measures.gone import refuse_gone
 from riskweighted.measures.measure import Aim, Estimate, Loss as Declared, Measure
 from riskweighted.measures.registry import measures
 from riskweighted.measures.settings import EvaluationSettings
@@ -177,11 +176,7 @@ def find_target(asked: object) -> Target:
 
     Refused if there is none, or it is one that no weights can be chosen by, with the reason.
     """
-    names = [
-        name
-        for name, measure in _short().items()
-        if measure.aim.of != "disclosure"  # type: ignore[union-attr]
-    ]
+    names = [name for name, aim in _short().items() if aim.of != "disclosure"]
     found = _found(asked, "target", names)
     if found.aim.of == "disclosure":
         raise InputError(
@@ -198,19 +193,19 @@ def find_constraint(asked: object) -> Target:
     return _found(asked, "constraint", list(_short()))
 
 
-def _short() -> dict[str, Measure]:
-    """The measures that say themselves how they are a target or constraint, by short name."""
-    return {
-        measure.aim.name: measure for measure in measures().values() if isinstance(measure.aim, Aim)
-    }
+def _short() -> dict[str, Aim]:
+    """How measures say themselves that they are a target or constraint, by short name."""
+    return {aim.name: aim for measure in measures().values() for aim in measure.aims}
 
 
 def _found(asked: object, what: str, valid: Sequence[str]) -> Target:
     """The target or constraint of a name; refused with the reason if there is none."""
     match = _NAME.fullmatch(asked) if isinstance(asked, str) else None
     name = match["measure"] if match is not None else ""
-    measure = _short().get(name) or measures().get(name)
-    refuse_gone(name, what)
+    aim, measure = _short().get(name), measures().get(name)
+    refuse_replaced("measure", name)
+    if match is not None and aim is not None:
+        return Target(aim, match["variable"])
     if match is None or measure is None:
         raise InputError(
             f"{what} must be one of {listing(valid)} or another measure's key, got {asked!r}"
@@ -222,7 +217,7 @@ def _found(asked: object, what: str, valid: Sequence[str]) -> Target:
             f"{name!r} is no {what}: it is no single number that a lower one is better of; valid "
             f"are {listing(valid)}"
         )
-    return Target(measure.aim or _aim_of(measure), match["variable"])
+    return Target((*measure.aims, _aim_of(measure))[0], match["variable"])
 
 
 def _checked_limits(keep: object) -> dict[str, float]:
@@ -267,7 +262,7 @@ def _declared_loss(name: object) -> Declared:
     measure = (short.get(name) or measures().get(name)) if isinstance(name, str) else None
     if measure is not None and measure.loss is not None:
         return measure.loss
-    refuse_gone(name, "loss")
+    refuse_replaced("measure", name)
     if measure is None or measure.table != "utility" or not is_measured(measure):
         raise InputError(
             f"loss must be one of {listing(short)} or another measure of utility, got {name!r}"

@@ -6,9 +6,11 @@ import numpy as np
 from scipy.special import expit
 
 from riskweighted.design.distinct import Distinct
-from riskweighted.utility.logistic import MOST_LOG_ODDS, PRECISE, STEPS
 
 __all__ = ["solve_regression"]
+
+_STEPS, _PRECISE = 50, 1e-10  # the most steps, and that in log odds below which it has arrived
+_MOST_LOG_ODDS = 30.0  # beyond, the response is separated and there is no estimate
 
 
 def solve_regression(
@@ -32,7 +34,7 @@ def solve_regression(
     if precision is None and _undetermined(Distinct(x, columns.which), weight, len(target)):
         return None
     beta = np.zeros(x.shape[1])
-    for _ in range(STEPS if logistic else 1):
+    for _ in range(_STEPS if logistic else 1):
         mean = expit(x @ beta) if logistic else x @ beta
         try:
             step = np.linalg.solve(
@@ -42,10 +44,10 @@ def solve_regression(
         except np.linalg.LinAlgError:
             return None
         beta = beta + step
-        separated = logistic and precision is None and np.abs(x @ beta).max() > MOST_LOG_ODDS
+        separated = logistic and precision is None and np.abs(x @ beta).max() > _MOST_LOG_ODDS
         if not np.isfinite(beta).all() or separated:
             return None
-        if not logistic or np.abs(x @ step).max() < PRECISE:
+        if not logistic or np.abs(x @ step).max() < _PRECISE:
             mean = expit(x @ beta) if logistic else x @ beta
             bread = np.linalg.inv(_information(x, weight, mean, logistic, prior)) / np.outer(
                 scale, scale

@@ -5,14 +5,17 @@ al. 2018)
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
 
-from riskweighted.utility.tables import FileCodes
+from riskweighted.common.groups import Grouping
+from riskweighted.utility.tables import Columns
 
-__all__ = ["PropensityDistance", "coded_propensity"]
+__all__ = ["FileCodes", "PropensityDistance", "file_propensity", "ordered_variables"]
+
+FileCodes: TypeAlias = Mapping[str, np.ndarray]  # of one file the groups of each variable, (n,)
 
 _SAME = 1e-9  # of the largest eigenvalue: directions below it hold nothing of their own
 # Newton's steps, and the change of a score at which they end: the next one would be its square
@@ -30,39 +33,60 @@ class PropensityDistance(NamedTuple):
     standardised: float
 
 
-def coded_propensity(
-    codes: FileCodes, confidential: pd.DataFrame, free: Collection[str]
-) -> list[PropensityDistance]:
-    """pMSE of all variables of the file at once, of any type, for each of L synthetic datasets
-    (METHODS section 6).
-
-    The logistic regression has a dummy for each group (`table_utility`) of each variable but one,
-    and for each pair with a synthesized variable (`free`) the product of their group numbers; an
-    unordered variable of more than two levels has no such product. Columns that follow from others
-    count once, and those of the unsynthesized variables alone are equal in both files and do not
-    count in the null.
+def ordered_variables(
+    confidential: Columns, groupings: Mapping[str, Grouping], files: Sequence[Columns]
+) -> list[str]:
+    """The variables whose group numbers mean an order: of numbers, of ordered categories, of two
+    levels.
     """
-    ordered = [name for name in codes if _is_ordered(confidential[name], codes[name])]
-    distances = []
-    for dataset in range(1, len(next(iter(codes.values())))):
-        both = {name: np.concatenate([files[0], files[dataset]]) for name, files in codes.items()}
-        rows = len(next(iter(both.values())))
-        fixed, added = (
-            np.reshape(list(columns), (-1, rows)).T for columns in _columns(both, ordered, free)
-        )
-        distances.append(_distance(fixed, added, len(confidential)))
-    return distances
+
+    def is_ordered(name: str) -> bool:
+        column, grouping = confidential[name], groupings[name]
+        numeric = pd.api.types.is_numeric_dtype(column.dtype)
+        declared = isinstance(column.dtype, pd.CategoricalDtype) and bool(column.cat.ordered)
+        if numeric or declared:
+            return True
+        seen = set[int]()
+        for file in files:
+            seen |= set(pd.unique(grouping.codes(file[name])).tolist())
+            if len(seen) > 2:
+                return False
+        return True
+
+    return [name for name in groupings if is_ordered(name)]
 
 
-def _is_ordered(column: pd.Series, codes: Sequence[np.ndarray]) -> bool:
-    """Whether group numbers mean an order: of numbers, of ordered categories, of two levels."""
-    numeric = pd.api.types.is_numeric_dtype(column.dtype)
-    declared = isinstance(column.dtype, pd.CategoricalDtype) and bool(column.cat.ordered)
-    return numeric or declared or len(np.unique(np.concatenate(list(codes)))) <= 2
+def file_propensity(
+    confidential: FileCodes, synthetic: FileCodes, ordered: Sequence[str], free: Collection[str]
+) -> PropensityDistance:
+    """pMSE of all variables of the file at once, of any type, from the groups (`groupings_of`) of
+    each in the confidential data and in one synthetic dataset (METHODS section 6).
+
+    The logistic regression has a dummy for each group of each variable but one, and for each pair
+    with a synthesized variable (`free`) the product of their group numbers; a variable that is not
+    among the `ordered` ones has no such product. Columns that follow from others count once, and
+    those of the unsynthesized variables alone are equal in both files and do not count in the null.
+    Records of the same groups stand together.
+    """
+    both = {name: np.concatenate([codes, synthetic[name]]) for name, codes in confidential.items()}
+    total, n = (len(next(iter(codes.values()))) for codes in (both, confidential))
+    which = np.zeros(total, dtype=np.int64)
+    for codes in both.values():
+        which = pd.factorize(which * (int(codes.max(initial=0)) + 1) + codes)[0]
+    first = np.empty(int(which.max(initial=-1)) + 1, dtype=np.int64)
+    first[which[::-1]] = np.arange(total)[::-1]
+    counts, drawn = (np.bincount(each, minlength=len(first)) for each in (which, which[n:]))
+    means = {name: codes.mean() for name, codes in both.items()}
+    alike = {name: codes[first] for name, codes in both.items()}
+    fixed, added = (
+        np.reshape(list(columns), (-1, len(first))).T
+        for columns in _columns(alike, means, ordered, free)
+    )
+    return _distance(fixed, added, counts.astype(float), drawn.astype(float))
 
 
 def _columns(
-    codes: Mapping[str, np.ndarray], ordered: Sequence[str], free: Collection[str]
+    codes: FileCodes, means: Mapping[str, float], ordered: Sequence[str], free: Collection[str]
 ) -> tuple[Iterator[np.ndarray], Iterator[np.ndarray]]:
     """The columns of both files that no synthesized variable enters, a constant first, and those
     that one enters.
@@ -83,26 +107,28 @@ def _columns(
         yield from dummies(True)
         for name, other in combinations(ordered, 2):
             if name in free or other in free:
-                yield (codes[name] - codes[name].mean()) * (codes[other] - codes[other].mean())
+                yield (codes[name] - means[name]) * (codes[other] - means[other])
 
     return fixed(), added()
 
 
-def _distance(fixed: np.ndarray, added: np.ndarray, confidential: int) -> PropensityDistance:
-    """pMSE of the columns, of which the first `confidential` rows are of the one file, over the
-    null of those that are added.
+def _distance(
+    fixed: np.ndarray, added: np.ndarray, counts: np.ndarray, drawn: np.ndarray
+) -> PropensityDistance:
+    """pMSE of the columns (m, p), over the null of those that are added; of each row, ``counts``
+    (m,): how many records have it, and ``drawn`` (m,) of the synthetic ones.
     """
     columns, first = np.column_stack([fixed, added]), slice(fixed.shape[1])
-    gram, later = columns.T @ columns, slice(fixed.shape[1], None)
+    gram, later = columns.T @ (counts[:, None] * columns), slice(fixed.shape[1], None)
     basis = _directions(gram[first, first], np.diag(gram)[first])
     # the part of the added columns that the fixed ones hold
     onto = basis @ (basis.T @ gram[first, later])
     further = _directions(gram[later, later] - gram[later, first] @ onto, np.diag(gram)[later])
     turn = np.block([[basis, -onto @ further], [np.zeros((len(further), basis.shape[1])), further]])
-    total = len(columns)
-    label = np.arange(total) >= confidential
-    share, free = 1 - confidential / total, further.shape[1]
-    pmse = float(((_scores(columns, turn, turn.T @ gram @ turn, label) - share) ** 2).mean())
+    total = counts.sum()
+    share, free = float(drawn.sum() / total), further.shape[1]
+    scores = _scores(columns, turn, turn.T @ gram @ turn, counts, drawn)
+    pmse = float(counts @ (scores - share) ** 2 / total)
     null = float((1 - share) ** 2 * share / total)
     if free == 0:  # every synthesized variable has one value in both files
         return PropensityDistance(pmse, np.nan, np.nan)
@@ -125,21 +151,21 @@ def _directions(gram: np.ndarray, squares: np.ndarray) -> np.ndarray:
 
 
 def _scores(
-    columns: np.ndarray, turn: np.ndarray, gram: np.ndarray, label: np.ndarray
+    columns: np.ndarray, turn: np.ndarray, gram: np.ndarray, counts: np.ndarray, drawn: np.ndarray
 ) -> np.ndarray:
-    """Fitted probabilities (N,) of a logistic regression on columns (N, p) @ turn (p, r), by
-    Newton's method.
+    """Fitted probabilities (m,) of a logistic regression on columns (m, p) @ turn (p, r), by
+    Newton's method; `counts` and `drawn` as of `_distance`.
 
     ``gram`` (r, r): the products of what is regressed on, four times the curvature where Newton's
     method begins.
     """
-    slopes, scores, hessian = np.zeros(turn.shape[1]), np.full(len(label), 0.5), gram / 4
+    slopes, scores, hessian = np.zeros(turn.shape[1]), np.full(len(counts), 0.5), gram / 4
     for step in range(_STEPS):
         if step:
-            weighted = columns * np.sqrt(scores * (1 - scores))[:, None]
+            weighted = columns * np.sqrt(counts * scores * (1 - scores))[:, None]
             hessian = turn.T @ (weighted.T @ weighted) @ turn
         hessian[np.diag_indices_from(hessian)] += _RIDGE
-        slopes = slopes + np.linalg.solve(hessian, turn.T @ (columns.T @ (label - scores)))
+        slopes = slopes + np.linalg.solve(hessian, turn.T @ (columns.T @ (drawn - counts * scores)))
         before, scores = scores, 1 / (1 + np.exp(-np.clip(columns @ (turn @ slopes), -30, 30)))
         if np.abs(scores - before).max() < _NEAR:
             break

@@ -21,14 +21,11 @@ from riskweighted.design.design import build_design, response_values
 from riskweighted.design.distinct import Distinct
 from riskweighted.design.formulas import on_grid, response_name, split_formula
 from riskweighted.sequence.conditions import Condition
-from riskweighted.utility.cross_products import CrossProducts, LeastSquares
 from riskweighted.utility.intervals import TOO_SHORT, Interval, combined_interval, t_interval
-from riskweighted.utility.logistic import LogisticSums, Point, advanced, begun
 from riskweighted.utility.newton import solve_regression
 from riskweighted.utility.regression_cases import (
     SCALES,
     Analysis,
-    Cases,
     cases_of,
     is_complete,
     response_of,
@@ -44,20 +41,10 @@ __all__ = [
     "checked_analysis",
     "checked_regression",
     "coefficient_intervals",
-    "estimates_of",
-    "intervals_of",
-    "missing_response",
-    "products_of",
     "pulls",
-    "read_analysis",
-    "reported_analysis",
-    "rows_alike",
     "split_regression",
-    "witnesses_of",
 ]
 
-# of a column, and of all predictors together, of which a regression is read
-_MOST_VALUES, _MOST_ROWS = 1_000, 5_000
 # records on the smaller side of a dummy whose coefficient is reported, so that it tells of no
 # single record
 _FEWEST = 10
@@ -85,16 +72,6 @@ class RegressionFormula(NamedTuple):
     scale: str | None
     where: Condition | None
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The columns that it reads, each once, the response first."""
-        parts = split_formula(self.plain)
-        return tuple(
-            dict.fromkeys(
-                [parts.response, *parts.names, *(() if self.where is None else self.where.names)]
-            )
-        )
-
 
 def checked_analyses(
     confidential: pd.DataFrame,
@@ -118,21 +95,42 @@ def checked_analysis(
     values. `codes`: special codes such as -8 for "does not apply", which a condition sees as
     numbers.
     """
-    analysis = read_analysis(confidential, formula, codes)
-    found = cases_of(analysis, confidential)
-    products = _products(found)
-    return reported_analysis(
-        analysis, products, _logistic(found, products) if analysis.logistic else products.solved()
-    )
+    analysis = _read(confidential, formula, codes)
+    rare = np.append(False, _smaller_sides(cases_of(analysis, confidential).columns) < _FEWEST)
+    terms = tuple((name, place) for name, place in analysis.terms if not rare[place])
+    values = analyse(analysis, confidential).values
+    if np.isnan(values[[place for _, place in terms]]).any():
+        why = (
+            "its predictors separate the response"
+            if analysis.logistic
+            else "its predictors follow from each other"
+        )
+        raise InputError(
+            f"regression {analysis.formula!r} cannot be estimated from the confidential data: {why}"
+        )
+    return replace(analysis, terms=terms, left_out=int(rare.sum()))
 
 
-def read_analysis(
+def _smaller_sides(columns: Distinct | None) -> np.ndarray:
+    """Of each column of two values how many records have the rarer one, (p,); infinite of a column
+    of one value, or of more.
+    """
+    if columns is None:
+        return np.empty(0)
+    rows, sides = columns.rows, np.full(columns.rows.shape[1], np.inf)
+    low, high = rows.min(axis=0), rows.max(axis=0)
+    for place in np.flatnonzero(low < high):
+        above = rows[:, place] == high[place]
+        if (above | (rows[:, place] == low[place])).all():
+            count = int(columns.counts[above].sum())
+            sides[place] = min(count, int(columns.counts.sum()) - count)
+    return sides
+
+
+def _read(
     confidential: pd.DataFrame, formula: str, codes: Mapping[str, Sequence[float]] | None = None
 ) -> Analysis:
-    """A regression as it is read of the confidential data, or of records that hold what
-    `witnesses_of` gives of each part of them; which of its coefficients are reported,
-    `reported_analysis` says.
-    """
+    """A regression as it is read of the confidential data, every coefficient of it."""
     plain, scale, where = split_regression(formula)
     parts = split_formula(plain)
     require_columns(confidential, [parts.response, *parts.names], "confidential data (regressions)")
@@ -161,55 +159,6 @@ def read_analysis(
     return Analysis(formula, parts.response, scale, design, terms, values, where, codes or {})
 
 
-def witnesses_of(
-    records: pd.DataFrame, formula: str, codes: Mapping[str, Sequence[float]] | None = None
-) -> pd.DataFrame:
-    """Some records of which a regression is read as of all of them: one of every value of its
-    columns, and of values of all predictors together, unless there are many.
-    """
-    written = split_regression(formula)
-    parts, where, held = split_formula(written.plain), written.where, records[list(written.names)]
-    uncoded = without_codes(held, codes or {})
-    response = uncoded[parts.response]
-    finite = (
-        response.notna().to_numpy()
-        if not holds_numbers(response)
-        else np.isfinite(response_of(response, written.scale, ()))
-    )
-    inside = np.ones(len(held), dtype=bool) if where is None else where.holds(held)
-    complete = held[is_complete(uncoded, parts.names) & finite & inside]
-    each = [
-        some.drop_duplicates(name).head(_MOST_VALUES)
-        for some in (held, held[inside], complete)
-        for name in held
-    ]
-    together = complete.drop_duplicates(list(parts.names)) if parts.names else complete
-    return pd.concat([together.head(_MOST_ROWS), *each]).drop_duplicates()
-
-
-def reported_analysis(
-    analysis: Analysis, products: CrossProducts, solved: LeastSquares | None
-) -> Analysis:
-    """The regression without dummies that too few of the confidential records have, or lack; an
-    InputError where it cannot be estimated.
-
-    `products`: of all of them, and the coefficients that are `solved` for.
-    """
-    rare = np.append(False, products.smaller_sides() < _FEWEST)
-    terms = tuple((name, place) for name, place in analysis.terms if not rare[place])
-    values = estimates_of(analysis, products, solved).values
-    if np.isnan(values[[place for _, place in terms]]).any():
-        why = (
-            "its predictors separate the response"
-            if analysis.logistic
-            else "its predictors follow from each other"
-        )
-        raise InputError(
-            f"regression {analysis.formula!r} cannot be estimated from the confidential data: {why}"
-        )
-    return replace(analysis, terms=terms, left_out=int(rare.sum()))
-
-
 def split_regression(formula: str) -> RegressionFormula:
     """Take the text of a regression apart."""
     given, where = _split_where(formula)
@@ -235,7 +184,11 @@ def checked_regression(
     response = response_name(formula)
     missing = int(confidential[response].isna().sum()) if response in confidential else 0
     if missing:
-        raise missing_response(response, f"{missing} of {len(confidential)}")
+        raise InputError(
+            f"evaluation.regression: {response!r} is missing in {missing} of {len(confidential)} "
+            "records; valid is a list, evaluation.regressions, whose regressions leave such "
+            "records out"
+        )
     response_values(formula, confidential)
     design = build_design(formula, confidential)
     names = design.names
@@ -248,17 +201,6 @@ def checked_regression(
             f"coefficient {coefficient!r} is not in the regression; it has {listing(shown)}"
         )
     return Analysis(formula, response, None, design, ((coefficient, 1 + names.index(coefficient)),))
-
-
-def missing_response(response: str, records: str) -> InputError:
-    """What is wrong where the response of the regression whose coefficient is reported has no value
-    in some `records`.
-    """
-    return InputError(
-        f"evaluation.regression: {response!r} is missing in {records} records; valid is a list, "
-        "evaluation.regressions, whose regressions "
-        "leave such records out"
-    )
 
 
 def _split_where(formula: str) -> tuple[str, Condition | None]:
@@ -337,68 +279,28 @@ def _solved(
     return records, None if solved is None else _Solved(complete, columns, free, *solved, target)
 
 
-def products_of(analysis: Analysis, frame: pd.DataFrame) -> CrossProducts:
-    """What least squares of a dataset, or of a part of it, are found from."""
-    return _products(cases_of(analysis, frame))
-
-
-def _products(found: Cases) -> CrossProducts:
-    if found.columns is None:
-        return CrossProducts(len(found.complete), found.records, strange=int(found.records > 0))
-    return CrossProducts.of(len(found.complete), found.columns, found.target)
-
-
-def estimates_of(
-    analysis: Analysis, products: CrossProducts, solved: LeastSquares | None
-) -> Estimates:
-    """The coefficients, the intercept first; NaN where they are not determined."""
-    if solved is None:
-        return _undetermined(analysis, products.records, bool(products.strange))
-    values = _uncentred(solved.coefficients, solved.covariance, solved.free, analysis.design.centre)
-    return Estimates(*values, solved.df, products.records)
-
-
 def analyse(
     analysis: Analysis, frame: pd.DataFrame, design: SurveyDesign | None = None
 ) -> Estimates:
     """The coefficients in one dataset, the intercept first, or under a survey design of its
     records; NaN where they are not determined.
     """
-    if design is None:
-        found = cases_of(analysis, frame)
-        products = _products(found)
-        return estimates_of(
-            analysis,
-            products,
-            _logistic(found, products) if analysis.logistic else products.solved(),
-        )
-    records, solved = _solved(analysis, frame, design.weights)
+    weights = np.ones(len(frame)) if design is None else design.weights
+    records, solved = _solved(analysis, frame, weights)
     if solved is None:
         return _undetermined(analysis, records, cases_of(analysis, frame).columns is None)
-    covariance = _of_design(design, analysis, solved)
+    if design is not None:
+        covariance, df = _of_design(design, analysis, solved), design.df
+    elif analysis.logistic:
+        covariance, df = solved.bread, np.inf
+    else:
+        df = float(records - len(solved.coefficients))
+        left = float(solved.residuals @ solved.residuals)
+        covariance = solved.bread * (left / df if df > 0 else np.nan)
     return Estimates(
         *_uncentred(solved.coefficients, covariance, solved.free, analysis.design.centre),
-        design.df,
+        df,
         records,
-    )
-
-
-def _logistic(found: Cases, products: CrossProducts) -> LeastSquares | None:
-    at: Point | LeastSquares | None = begun(products)
-    while isinstance(at, Point) and found.columns is not None:
-        at = advanced(products, at, LogisticSums.of(found.columns.rows, found.columns.counts, at))
-    return at if isinstance(at, LeastSquares) else None
-
-
-def rows_alike(analysis: Analysis, frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """The different rows of the predictors of a dataset's complete cases, centred, (m, p), and how
-    many records have each, (m,).
-    """
-    columns = cases_of(analysis, frame).columns
-    return (
-        (np.empty((0, len(analysis.design.centre))), np.empty(0))
-        if columns is None
-        else (columns.rows, columns.counts)
     )
 
 
@@ -487,42 +389,17 @@ def coefficient_intervals(
     size_ratio: float | None = None,
     kappa: float = 1.0,
 ) -> dict[str, Interval]:
-    """`intervals_of` what `analyse` finds in L datasets."""
-    estimates = [analyse(analysis, frame, design) for frame in frames]
-    return intervals_of(
-        analysis,
-        estimates,
-        len(frames[0]),
-        synthetic=synthetic,
-        design=design,
-        level=level,
-        size_ratio=size_ratio,
-        kappa=kappa,
-    )
-
-
-def intervals_of(
-    analysis: Analysis,
-    estimates: Sequence[Estimates],
-    rows: int,
-    *,
-    synthetic: bool,
-    design: SurveyDesign | None = None,
-    level: float = 0.95,
-    size_ratio: float | None = None,
-    kappa: float = 1.0,
-) -> dict[str, Interval]:
     """By name every reported coefficient with its interval: by a combining rule from L >= 2
     datasets, else that of the one dataset.
 
     NaN where some dataset does not determine the coefficient; the rule says in how many, and why.
-    `rows`: records of a dataset; `synthetic`: whether the datasets are, so that the interval of one
-    is too short; `size_ratio`: n_syn / n of fully synthetic data, whose rule is that of
-    Raghunathan, Reiter & Rubin (2003), else Reiter's (2003), vbar `kappa` times
-    (`riskweighted.utility.variance_ratios`).
+    `synthetic`: whether the datasets are, so that the interval of one is too short; `size_ratio`:
+    n_syn / n of fully synthetic data, whose rule is that of Raghunathan, Reiter & Rubin (2003),
+    else Reiter's (2003), vbar `kappa` times (`riskweighted.utility.variance_ratios`).
     """
     check_share(level, "level")
-    note, intervals = _how_many(estimates, rows), {}
+    estimates = [analyse(analysis, frame, design) for frame in frames]
+    note, intervals = _how_many(estimates, len(frames[0])), {}
     for name, column in analysis.terms:
         values = [float(each.values[column]) for each in estimates]
         variances = [float(each.variances[column]) for each in estimates]

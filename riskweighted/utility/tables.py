@@ -3,7 +3,6 @@ than chance? (Raab, Nowok & Dibben 2021)
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import combinations
 from typing import NamedTuple, TypeAlias
 
@@ -12,21 +11,16 @@ import pandas as pd
 
 from riskweighted.common.checks import check_count, check_names
 from riskweighted.common.errors import InputError, listing
-from riskweighted.common.exact import ExactSum
 from riskweighted.common.frames import as_floats, require_columns
-from riskweighted.common.groups import Grouping, as_text, group_kind, level_groups, number_groups
+from riskweighted.common.groups import Grouping, group_kind, level_groups, number_groups
 from riskweighted.common.native import Frame, GivenFrames, as_pandas
 from riskweighted.common.value_counts import ValueCounts
 from riskweighted.intruder.pairing import as_frames
 
 __all__ = [
-    "ColumnsToGroup",
-    "FileCodes",
     "TableDistance",
     "cell_counts",
-    "coded_tables",
-    "codes_of",
-    "file_codes",
+    "groupings_of",
     "table_distance",
     "table_rows",
     "table_utility",
@@ -34,8 +28,7 @@ __all__ = [
 
 _MOST_GROUPS = 100
 _MOST_LEVELS = 2**26  # of a variable: a cell of two is one number, which a float holds exactly
-_KINDS = ("numbers", "categories")
-FileCodes: TypeAlias = dict[str, list[np.ndarray]]  # of each variable, the groups in every file
+Columns: TypeAlias = Mapping[str, pd.Series] | pd.DataFrame  # of one file, by name
 
 
 class TableDistance(NamedTuple):
@@ -63,11 +56,10 @@ def table_distance(
     both = confidential + synthetic
     filled = both > 0
     total, share = both.sum(), synthetic.sum() / both.sum()
-    # in whatever order cells stand
-    pmse = float(ExactSum.of((synthetic - share * both)[filled] ** 2 / both[filled]).sum / total)
+    pmse = float(((synthetic - share * both)[filled] ** 2 / both[filled]).sum() / total)
     df = int(filled.sum()) - fixed
-    variation = (
-        ExactSum.of(np.abs(confidential / confidential.sum() - synthetic / synthetic.sum())).sum / 2
+    variation = float(
+        np.abs(confidential / confidential.sum() - synthetic / synthetic.sum()).sum() / 2
     )
     return TableDistance(
         pmse, pmse / (df * (1 - share) ** 2 * share / total) if df else np.nan, df, variation
@@ -158,7 +150,12 @@ def table_utility(
             f"no table of ways={ways} is left of the variables {listing(names)}, synthesized "
             f"{listing(sorted(free))}"
         )
-    return coded_tables(codes_of(confidential, frames, names, special, groups), names, free, ways)
+    groupings = groupings_of(confidential, frames, names, special, groups)
+    files = [
+        cell_counts({name: of.codes(frame[name]) for name, of in groupings.items()}, free)
+        for frame in (confidential, *frames)
+    ]
+    return table_rows(files, names, free, ways)
 
 
 def _chosen(names: Sequence[str], free: Collection[str], ways: int) -> list[tuple[str, ...]]:
@@ -166,36 +163,57 @@ def _chosen(names: Sequence[str], free: Collection[str], ways: int) -> list[tupl
     return [table for table in combinations(names, ways) if not set(table).isdisjoint(free)]
 
 
-def codes_of(
-    confidential: pd.DataFrame,
-    frames: Sequence[pd.DataFrame],
+def groupings_of(
+    confidential: Columns,
+    datasets: Sequence[Columns],
     names: Sequence[str],
     special: Mapping[str, Sequence[float]] | None,
     groups: int = 5,
-) -> FileCodes:
-    """`file_codes` of each of some variables."""
+) -> dict[str, Grouping]:
+    """The groups of each of some variables, alike in the confidential data and each synthetic
+    dataset; `special`: codes of numeric variables, which are a group each.
+
+    Refuses variables that cannot be compared.
+    """
     held = special or {}
     return {
-        name: file_codes(
-            [confidential[name], *(frame[name] for frame in frames)], groups, held.get(name, ())
+        name: _grouping(
+            [confidential[name], *(dataset[name] for dataset in datasets)],
+            groups,
+            held.get(name, ()),
         )
         for name in names
     }
 
 
-def coded_tables(
-    codes: FileCodes, names: Sequence[str], free: Collection[str], ways: int
-) -> pd.DataFrame:
-    """`table_utility` of checked variables whose groups are known; `free`: the synthesized ones."""
-    files = [
-        {name: codes[name][number] for name in names} for number in range(len(codes[names[0]]))
-    ]
-    return table_rows([cell_counts(file, free) for file in files], names, free, ways)
+def _grouping(columns: Sequence[pd.Series], groups: int, special: Sequence[float]) -> Grouping:
+    """That of one variable, from its confidential column and that of each synthetic dataset."""
+    name, first = columns[0].name, columns[0]
+    whose = ["confidential data", *(f"synthetic dataset {k}" for k in range(1, len(columns)))]
+    kinds = [group_kind(column, what) for column, what in zip(columns, whose, strict=True)]
+    if {"numbers", "categories"} <= set(kinds):
+        numbers, others = (whose[kinds.index(kind)] for kind in ("numbers", "categories"))
+        raise InputError(
+            f"{name!r} is numeric in the {numbers} and not in the {others}: not comparable; "
+            "convert one of them"
+        )
+    if "numbers" in kinds:
+        values = as_floats(first) if kinds[0] == "numbers" else np.empty(0)
+        return number_groups(ValueCounts.of(values[~np.isnan(values)]), groups, special)
+    levels = [dict.fromkeys(pd.unique(column.dropna()).tolist()) for column in columns]
+    for of_file, what in zip(levels[1:], whose[1:], strict=True):
+        if levels[0] and of_file and of_file.keys().isdisjoint(levels[0]):
+            raise InputError(
+                f"{name!r} has no level in common in the confidential data and {what}: their "
+                "categories are spelled otherwise"
+            )
+    declared = first.cat.categories.tolist() if isinstance(first.dtype, pd.CategoricalDtype) else ()
+    return level_groups(declared, (level for of_file in levels for level in of_file))
 
 
 def cell_counts(codes: Mapping[str, np.ndarray], free: Collection[str]) -> dict[str, ValueCounts]:
-    """How many records of one file, or of a part of it, lie in each cell of the table of each
-    variable, and of each pair that a synthesized one enters; by the names with a comma between.
+    """How many records of one file lie in each cell of the table of each variable, and of each pair
+    that a synthesized one enters; by the names with a comma between.
     """
     tables = [(name,) for name in codes] + _chosen(list(codes), free, 2)
     return {_named(table): _counted(*(codes[name] for name in table)) for table in tables}
@@ -250,90 +268,6 @@ def _checked_variables(
                 "confidential data lacks; choose variables"
             )
     return names
-
-
-def file_codes(
-    columns: Sequence[pd.Series], groups: int, special: Sequence[float] = ()
-) -> list[np.ndarray]:
-    """The groups of one variable in the confidential data and each synthetic dataset, alike in all
-    of them; 0 where it is missing.
-
-    `special`: codes of a numeric variable, which are a group each.
-    """
-    told = ColumnsToGroup.of(columns)
-    grouping = told.grouping(str(columns[0].name), groups, special)
-    return [grouping.codes(column) for column in columns]
-
-
-@dataclass(frozen=True, eq=False)
-class ColumnsToGroup:
-    """What groups of one variable are made of, or of a part of each file's records: the ``kinds``
-    of values in each file, how many records of the first hold each number, the levels in each, and
-    those that the first ``declared``."""
-
-    kinds: tuple[frozenset[str], ...]
-    numbers: ValueCounts = field(repr=False)
-    levels: tuple[frozenset[object], ...] = field(repr=False)
-    declared: tuple[object, ...] = field(repr=False)
-
-    @classmethod
-    def of(cls, columns: Sequence[pd.Series]) -> "ColumnsToGroup":
-        """Of the confidential column, and that of each synthetic dataset."""
-        kinds = [
-            group_kind(column, what)
-            for column, what in zip(columns, _whose(len(columns)), strict=True)
-        ]
-        values = as_floats(columns[0]) if kinds[0] == "numbers" else np.empty(0)
-        levels = [
-            pd.unique(column.dropna()).tolist() if kind == "categories" else ()
-            for column, kind in zip(columns, kinds, strict=True)
-        ]
-        dtype = columns[0].dtype
-        declared = (
-            tuple(dtype.categories.tolist()) if isinstance(dtype, pd.CategoricalDtype) else ()
-        )
-        told = [frozenset({kind} - {"nothing"}) for kind in kinds]
-        return cls(
-            tuple(told),
-            ValueCounts.of(values[~np.isnan(values)]),
-            tuple(map(frozenset, levels)),
-            declared,
-        )
-
-    def __add__(self, other: "ColumnsToGroup") -> "ColumnsToGroup":
-        kinds = tuple(mine | theirs for mine, theirs in zip(self.kinds, other.kinds, strict=True))
-        levels = tuple(
-            mine | theirs for mine, theirs in zip(self.levels, other.levels, strict=True)
-        )
-        same = self.declared == other.declared
-        declared = self.declared if same else tuple(as_text([*self.declared, *other.declared]))
-        return ColumnsToGroup(kinds, self.numbers + other.numbers, levels, declared)
-
-    def grouping(self, name: str, groups: int, special: Sequence[float] = ()) -> Grouping:
-        """The groups of the whole; refuses files that cannot be compared."""
-        whose, present = _whose(len(self.kinds)), frozenset[str]().union(*self.kinds)
-        if len(present) > 1:
-            numbers, others = (
-                next(what for what, kinds in zip(whose, self.kinds, strict=True) if of in kinds)
-                for of in _KINDS
-            )
-            raise InputError(
-                f"{name!r} is numeric in the {numbers} and not in the {others}: not comparable; "
-                "convert one of them"
-            )
-        if present == {"numbers"}:
-            return number_groups(self.numbers, groups, special)
-        for levels, what in zip(self.levels[1:], whose[1:], strict=True):
-            if self.levels[0] and levels and self.levels[0].isdisjoint(levels):
-                raise InputError(
-                    f"{name!r} has no level in common in the confidential data and {what}: their "
-                    "categories are spelled otherwise"
-                )
-        return level_groups(self.declared, (level for of_file in self.levels for level in of_file))
-
-
-def _whose(files: int) -> list[str]:
-    return ["confidential data", *(f"synthetic dataset {number}" for number in range(1, files))]
 
 
 def _require_unaltered(name: str, files: Sequence[ValueCounts]) -> None:

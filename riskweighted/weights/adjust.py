@@ -10,8 +10,16 @@ import pandas as pd
 from riskweighted.common.checks import check_number
 from riskweighted.common.errors import FlatWeightsWarning, InputError
 from riskweighted.common.frames import check_weights
+from riskweighted.common.units import Arrangement
 
-__all__ = ["adjust_weights", "cluster_weights", "equalize_weights", "risk_weights", "warn_if_flat"]
+__all__ = [
+    "adjust_weights",
+    "cluster_weights",
+    "equalize_weights",
+    "risk_weights",
+    "running_weights",
+    "warn_if_flat",
+]
 
 
 def risk_weights(risk: pd.Series) -> pd.Series:
@@ -96,6 +104,19 @@ def cluster_weights(alpha: pd.Series, clusters: pd.Series) -> pd.Series:
     codes, _ = pd.factorize(clusters, use_na_sentinel=False)
     smallest = alpha.groupby(codes).transform("min")
     return warn_if_flat(pd.Series(smallest.to_numpy(), alpha.index, name="alpha"))
+
+
+def running_weights(alpha: pd.Series, arrangement: Arrangement) -> pd.Series:
+    """Return for every record the smallest of its own weight and those of the members of its unit
+    before it (METHODS section 9.2).
+
+    What a member adds to the likelihood is its value given those before it, and so is its weight: a
+    function of these values alone.
+    """
+    smallest = alpha.to_numpy(dtype=float).copy()
+    for rows in arrangement.by_position[1:]:
+        smallest[rows] = np.minimum(smallest[rows], smallest[arrangement.previous[rows]])
+    return warn_if_flat(pd.Series(smallest, alpha.index, name="alpha"))
 
 
 def equalize_weights(alpha: pd.Series, total: float) -> pd.Series:

@@ -16,7 +16,14 @@ from riskweighted.risk.identification import confidential_risk
 if TYPE_CHECKING:
     from riskweighted.sequence.fit import Fit
 
-__all__ = ["FAMILIES", "Family", "family_alpha", "family_of", "family_settings"]
+__all__ = ["FAMILIES", "Family", "Fits", "family_alpha", "family_of", "family_settings"]
+
+
+class Fits(NamedTuple):
+    """The fit whose weights are changed, and the unweighted one that it is compared with."""
+
+    weighted: "Fit"
+    unweighted: "Fit"
 
 
 class Family(NamedTuple):
@@ -24,13 +31,13 @@ class Family(NamedTuple):
 
     ``make`` from checked data, a fit and settings to alpha (n,); ``settings``: their defaults, None
     where one must be given; ``bounds``: the least and the largest value of each; ``fit``: of what
-    kind the fit must be that it needs, if any; ``nothing``: whether settings leave no weight,
-    whatever the data. ``shape``, of families that are made of IR^c, and so of the scenario: from
-    checked data and settings to a function of risks and of how many records share the pattern, both
-    of one shape, which gives the weights. ``by_length``, of families that bound what a record
-    teaches a fit: from settings to a function of the length of a value's score
-    (`riskweighted.weights.of_fit`) and of its marginal risk, 0 unless the family ``reads_risk``. A
-    family with neither has no function of a record's own value to centre.
+    kind the fit must be that it needs, if any, or "both"; ``nothing``: whether settings leave no
+    weight, whatever the data. ``shape``, of families that are made of IR^c, and so of the scenario:
+    from checked data and settings to a function of risks and of how many records share the pattern,
+    both of one shape, which gives the weights. ``limit``, of families that bound what a record
+    teaches a fit: from settings to a function of marginal risks, 0 unless the family
+    ``reads_risk``, that says how long the score of a value may be (`riskweighted.weights.of_fit`).
+    A family with neither has no function of a record's own value to centre.
 
     `tune` goes along a family of one setting by its ``path``, values from the unweighted
     synthesizer to ever smaller weights that are scanned first; what then falls is ``lowers``, of
@@ -44,7 +51,7 @@ class Family(NamedTuple):
     fit: str | None = None
     nothing: Callable[[Mapping[str, float]], bool] | None = None
     shape: Callable[..., "Shape"] | None = None
-    by_length: Callable[..., "Shape"] | None = None
+    limit: Callable[..., "Limit"] | None = None
     reads_risk: bool = False
     path: tuple[float, ...] = ()
     lowers: tuple[str, ...] = ()
@@ -57,6 +64,7 @@ class Family(NamedTuple):
 
 
 Shape = Callable[[np.ndarray, np.ndarray], np.ndarray]
+Limit = Callable[[np.ndarray], np.ndarray]
 
 
 def _uniform(world: World, fit: "Fit", *, c: float) -> np.ndarray:
@@ -114,23 +122,38 @@ def _reweighted(world: World, fit: "Fit", *, c: float) -> np.ndarray:
     return np.where(alpha > 0, np.clip(grown, 0.0, 1.0), 0.0)
 
 
-def _bounded(*, b: float) -> Shape:
-    return lambda length, risk: np.minimum(1.0, b / np.maximum(length, _TINY))
+def _by_risk(world: World, fit: Fits, *, rise: float) -> np.ndarray:
+    """alpha min(1, E0[IR] / E1[IR]) where the expected risk rises by ``rise`` or more."""
+    from riskweighted.risk.expected import expected_risk
+
+    before, after = (expected_risk(of, world, random_seed=0).risk for of in reversed(fit))
+    alpha = fit.weighted.alphas[world.scenario.synthetic[0]].to_numpy()
+    less = alpha * np.minimum(1.0, before / np.maximum(after, _TINY))
+    return np.asarray(np.where(after - before >= rise, less, alpha))
 
 
-def _budget(*, b: float) -> Shape:
+def _bounded(*, b: float) -> Limit:
+    return lambda risk: np.full(np.shape(risk), b)
+
+
+def _budget(*, b: float) -> Limit:
     """A bound that falls with the record's risk."""
-    return lambda length, risk: np.minimum(1.0, b * (1 - risk) / np.maximum(length, _TINY))
+    return lambda risk: b * (1 - risk)
 
 
-def _by_length(shape: Callable[..., Shape], reads_risk: bool = False) -> Callable[..., np.ndarray]:
-    """Weights of the records as they are."""
+def _limited(limit: Callable[..., Limit], reads_risk: bool = False) -> Callable[..., np.ndarray]:
+    """Weights of the records as they are; in a world of units by the scores of the members up to
+    each.
+    """
 
     def make(world: World, fit: "Fit", *, b: float) -> np.ndarray:
-        risk = (
-            confidential_risk(world).to_numpy() if reads_risk else np.zeros(len(world.confidential))
-        )
-        alpha = shape(b=b)(_scores(world, fit), risk)
+        from riskweighted.weights.of_fit import scored, weights_within
+
+        (variable,) = world.scenario.synthetic
+        vectors = scored(fit, variable, "bounded")[1]
+        n = len(world.confidential)
+        risk = confidential_risk(world).to_numpy() if reads_risk else np.zeros(n)
+        alpha = weights_within(limit(b=b)(risk), vectors, world.arrangement)
         if alpha.sum() < 1:
             raise InputError(
                 f"a bound of {b:g} leaves less than the likelihood of one record, and the prior "
@@ -139,16 +162,6 @@ def _by_length(shape: Callable[..., Shape], reads_risk: bool = False) -> Callabl
         return alpha
 
     return make
-
-
-def _scores(world: World, fit: "Fit") -> np.ndarray:
-    """The length of each record's score, times its survey weight, (n,)."""
-    from riskweighted.weights.of_fit import block_of, scores
-
-    (variable,) = world.scenario.synthetic
-    block = block_of(fit, variable, "bounded")
-    length = scores(block, block.terms)
-    return length if block.survey is None else length * block.survey.to_numpy()
 
 
 def _largest(world: World, fit: "Fit") -> tuple[np.ndarray, np.ndarray]:
@@ -167,14 +180,12 @@ def _largest_of_all(fit: "Fit") -> float:
 
 def _largest_score(fit: "Fit") -> float:
     """The largest length of a score of all variables, those that are no number left out."""
-    from riskweighted.weights.of_fit import scores
+    from riskweighted.weights.of_fit import score_vectors
 
     found = []
     for block in fit.blocks.values():
         if block.estimates:
-            lengths = scores(block, block.terms) * (
-                1.0 if block.survey is None else block.survey.to_numpy()
-            )
+            lengths = np.linalg.norm(score_vectors(block, block.terms), axis=1)
             found.append(lengths[np.isfinite(lengths)].max())
     return float(max(found))
 
@@ -232,24 +243,25 @@ FAMILIES: Mapping[str, Family] = {
     "reweighted": Family(
         _reweighted, {"c": 0.95}, {"c": _ANY}, "weighted", lambda given: given["c"] == 0
     ),
+    "reweighted(by=risk)": Family(_by_risk, {"rise": 0.02}, {"rise": (0, 1)}, "both"),
     "bounded": Family(
-        _by_length(_bounded),
+        _limited(_bounded),
         {"b": None},
         {"b": _ANY},
         "unweighted",
         lambda given: given["b"] == 0,
-        by_length=_bounded,
+        limit=_bounded,
         path=_SHARES,
         lowers=("influence", "information"),
         unit=_largest_score,
     ),
     "budget": Family(
-        _by_length(_budget, True),
+        _limited(_budget, True),
         {"b": None},
         {"b": _ANY},
         "unweighted",
         lambda given: given["b"] == 0,
-        by_length=_budget,
+        limit=_budget,
         reads_risk=True,
         path=(_LOOSE, *_SHARES),
         lowers=("influence", "information"),
@@ -269,7 +281,7 @@ def family_of(name: str) -> Family | None:
     family = FAMILIES.get(name.removesuffix("+"))
     if family is None or not name.endswith("+"):
         return family
-    if family.shape is None and family.by_length is None:
+    if family.shape is None and family.limit is None:
         return None
     return family._replace(lowers=tuple(of for of in family.lowers if of != "risk"))
 
@@ -306,12 +318,16 @@ def family_settings(name: str, settings: Mapping[str, Any]) -> dict[str, float]:
 
 
 def family_alpha(
-    world: World, name: str, fit: "Fit | None", settings: Mapping[str, Any]
+    world: World, name: str, fit: "Fit | Fits | None", settings: Mapping[str, Any]
 ) -> pd.Series:
     """Weights of a family, (n,); see `riskweighted.weights.schemes.scheme_weights`."""
     family, values = FAMILIES[name], family_settings(name, settings)
-    if family.fit is not None:
-        _check_fit(name, family.fit, fit, world)
+    if (family.fit == "both") != isinstance(fit, Fits):
+        needed = "two fits: pass fit = (weighted, unweighted)" if family.fit == "both" else "no two"
+        raise InputError(f"scheme {name!r} is made of {needed}")
+    for kind, each in fit._asdict().items() if isinstance(fit, Fits) else [(family.fit, fit)]:
+        if kind is not None:
+            _check_fit(name, kind, each, world)
     return pd.Series(family.make(world, fit, **values), world.confidential.index, name="alpha")
 
 

@@ -14,12 +14,13 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError
-from riskweighted.intruder.patterns import level_codes, numbered_as
+from riskweighted.contract.centring import OwnFunction
+from riskweighted.intruder.patterns import level_codes, numbered, numbered_as
 from riskweighted.intruder.sorted_balls import Runs
 from riskweighted.intruder.world import World
 from riskweighted.weights.families import Shape
 
-__all__ = ["GivenWeights", "OwnWeights"]
+__all__ = ["GivenWeights", "LeastOf", "OfRows", "OwnWeights"]
 
 _EXACT = 52  # bits of whole numbers that a double holds
 
@@ -32,7 +33,7 @@ class OwnWeights:
     Made by `own_weights`. ``world``: under the scenario that synthesizes the variable alone; ``k``:
     of whom records are joined with; ``shape``: what a risk comes to, by its pattern's size;
     ``scale``, ``shift``: of the adjustment; ``least`` (n,): the smallest weight of the other
-    members of its cluster.
+    members of its cluster, or of the earlier members of its unit.
     """
 
     world: World = field(repr=False)
@@ -59,6 +60,7 @@ class OwnWeights:
         """The scheme, its adjustment, the scenario and the variable."""
         return (
             f"{self.scheme} {self.scale:.17g} {self.shift:.17g} {self.least is not None} "
+            f"{'' if self.world.units is None else self.world.units!r}"
             f"{self.world.scenario!r} {self.variable}"
         )
 
@@ -236,3 +238,59 @@ class GivenWeights:
             rows = np.flatnonzero(codes == place)
             alpha[rows] = self.at(rows, pd.Series([value]))[:, 0]
         return pd.Series(alpha, column.index, name="alpha")
+
+
+@dataclass(frozen=True, eq=False)
+class OfRows:
+    """Weights as functions of the records' own values, where each of n records has the function of
+    one row of others: of some records, or of its unit. Confidential.
+
+    ``function``: of those rows; ``rows`` (n,): which of them each record's is; ``called``: how, in
+    the label.
+    """
+
+    function: OwnFunction = field(repr=False)
+    rows: np.ndarray = field(repr=False)
+    called: str
+
+    @property
+    def pattern(self) -> np.ndarray:
+        """The known pattern of each record's row, (n,)."""
+        return np.asarray(self.function.pattern[self.rows])
+
+    @property
+    def label(self) -> str:
+        """That of the rows, and how the records are made of them."""
+        return f"{self.function.label} {self.called}"
+
+    def at(self, records: np.ndarray, values: pd.Series) -> np.ndarray:
+        """a_i(y) of some records (R,) at values (G,), (R, G)."""
+        return self.function.at(self.rows[records], values)
+
+
+@dataclass(frozen=True, eq=False)
+class LeastOf:
+    """The smallest weight over several intruders as a function of a record's own value, so that
+    what is taken off is the expectation of the minimum. Confidential.
+    """
+
+    functions: tuple[OwnFunction, ...] = field(repr=False)
+
+    @cached_property
+    def pattern(self) -> np.ndarray:
+        """Which records share what every one of the intruders knows, (n,)."""
+        codes = np.zeros(len(self.functions[0].pattern), dtype=np.int64)
+        for function in self.functions:
+            codes, _ = numbered(codes * (function.pattern.max() + 1) + function.pattern)
+        return codes
+
+    @property
+    def label(self) -> str:
+        """Those of all of them."""
+        return f"least of {' | '.join(function.label for function in self.functions)}"
+
+    def at(self, records: np.ndarray, values: pd.Series) -> np.ndarray:
+        """The smallest a_i(y) of some records (R,) at values (G,), (R, G)."""
+        return np.asarray(
+            np.minimum.reduce([function.at(records, values) for function in self.functions])
+        )

@@ -4,6 +4,7 @@ subsets (METHODS section 3.6).
 
 import warnings
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -12,18 +13,20 @@ import pandas as pd
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
 from riskweighted.common.native import Frame, as_pandas
+from riskweighted.common.units import Units
 from riskweighted.contract.centring import CentredWeights, OwnFunction
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import World, make_world
-from riskweighted.weights.adjust import adjust_weights, cluster_weights
+from riskweighted.weights.adjust import adjust_weights, cluster_weights, running_weights
 from riskweighted.weights.by_scheme import own_weights
-from riskweighted.weights.functions import GivenWeights
+from riskweighted.weights.functions import GivenWeights, LeastOf, OfRows
 from riskweighted.weights.names import UNWEIGHTED, is_centred, parse_scheme
-from riskweighted.weights.schemes import scheme_alpha, scheme_source
+from riskweighted.weights.schemes import bounds_lengths, scheme_alpha, scheme_source
 from riskweighted.weights.subsets import Match, scheme_subsets
 
 if TYPE_CHECKING:
     from riskweighted.sequence.fit import Fit
+    from riskweighted.weights.families import Fits
 
 __all__ = [
     "Match",
@@ -41,7 +44,7 @@ def world_weights(
     world: World,
     scheme: str,
     match: Match = "own",
-    fit: "Fit | None" = None,
+    fit: "Fit | Fits | None" = None,
     *,
     scale: float = 1,
     shift: float = 0,
@@ -51,16 +54,33 @@ def world_weights(
 
     `fit`: that of `scheme_source`, if there is one; each variable's weights are then made of the
     influence on its own blocks, whose parameters are independent of the others', so that nothing is
-    matched. Every column of the unweighted scheme is 1 and stays so.
+    matched. Every column of the unweighted scheme is 1 and stays so. In a world of units a member's
+    weight is the smallest of its own and those of earlier members, and a variable of units is
+    weighed by one row a unit; `cluster` plays no part. Of several intruders they are the smallest.
     """
+    if world.others:
+        of_each = [
+            world_weights(each, scheme, match, fit, scale=scale, shift=shift, cluster=cluster)
+            for each in world.each
+        ]
+        return reduce(lambda one, other: one.where(one <= other, other), of_each)
     subsets = _subsets(world, scheme, match)
-    clusters = None if cluster is None else world.confidential[cluster]
+    of, clusters = world.arrangement, None if cluster is None else world.confidential[cluster]
+    _refuse_mixed(world, subsets)
 
     def weights_of(subset: tuple[str, ...]) -> pd.Series:
-        alpha = scheme_alpha(world.only(subset), scheme, fit)
+        once = of is not None and world.is_of_unit(subset[0])
+        asked = world.only(subset)
+        alpha = scheme_alpha(asked.of_firsts() if once else asked, scheme, fit)
+        if once and of is not None:
+            alpha = pd.Series(
+                alpha.to_numpy()[of.place_of_first], world.confidential.index, name="alpha"
+            )
         if scheme == UNWEIGHTED:
             return alpha
         alpha = alpha if (scale, shift) == (1, 0) else adjust_weights(alpha, scale, shift)
+        if of is not None:
+            return alpha if once or bounds_lengths(scheme) else running_weights(alpha, of)
         return alpha if clusters is None else cluster_weights(alpha, clusters)
 
     made = _each(weights_of, subsets)
@@ -72,6 +92,16 @@ def world_weights(
             if name in subset
         }
     )
+
+
+def _refuse_mixed(world: World, subsets: Sequence[Sequence[str]]) -> None:
+    """Refuse to match variables of units with those of members: their boxes are of other rows."""
+    for subset in subsets:
+        if len({world.is_of_unit(name) for name in subset}) > 1:
+            raise InputError(
+                f"match joins {listing(subset)}, of which some are of the unit and some of its "
+                "members: match each by its own ball"
+            )
 
 
 def world_functions(
@@ -87,14 +117,26 @@ def world_functions(
     """Return the weights of a centred scheme of checked data as functions of the records' own
     values, by variable.
     """
-    functions = dict[str, OwnFunction]()
+    if world.others:
+        of_each = [
+            world_functions(each, scheme, match, fit, scale=scale, shift=shift, cluster=cluster)
+            for each in world.each
+        ]
+        return {name: LeastOf(tuple(of[name] for of in of_each)) for name in of_each[0]}
+    functions, of = dict[str, OwnFunction](), world.arrangement
     for (name,) in _subsets(world, scheme, match):
         alone = world.only(name)
+        if of is not None and world.is_of_unit(name):
+            by_unit = world_functions(
+                alone.of_firsts(), scheme, match, fit, scale=scale, shift=shift
+            )
+            functions[name] = OfRows(by_unit[name], of.place_of_first, "of units")
+            continue
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # said when the weights were made
             alpha = (
                 None
-                if cluster is None
+                if (cluster is None and of is None) or bounds_lengths(scheme)
                 else adjust_weights(scheme_alpha(alone, scheme), scale, shift).to_numpy()
             )
             functions[name] = own_weights(
@@ -159,12 +201,13 @@ def _each(
 def centred_weights(
     scheme: str | Callable[[pd.DataFrame, pd.Series], np.ndarray],
     confidential: Frame,
-    scenario: Scenario,
+    scenario: Scenario | Sequence[Scenario],
     *,
     fit: "Fit | None" = None,
     scale: float = 1,
     shift: float = 0,
     cluster: str | None = None,
+    units: Units | None = None,
 ) -> CentredWeights:
     """Return centred weights, which limit what is learned from each record and leave the model
     straight (METHODS section 15).
@@ -181,12 +224,13 @@ def centred_weights(
         "others+". Or a function of your own: from the m rows of some records and G values of the
         variable to weights (m, G) in [0, 1], which must not read the records' own value.
     confidential : DataFrame, n rows
-    scenario : Scenario
-        Each synthetic variable is weighted by its own ball or level.
+    scenario : Scenario or sequence of Scenario
+        Each synthetic variable is weighted by its own ball or level; of several intruders by the
+        smallest weight over all.
     fit : Fit, optional
         For schemes that are made of one: "bounded+(b=0.1)", "budget+(b=0.3)" (both of the
         unweighted fit).
-    scale, shift, cluster
+    scale, shift, cluster, units
         As for `match_weights`.
 
     Returns
@@ -206,10 +250,11 @@ def centred_weights(
     True
     """
     confidential = as_pandas(confidential)
-    world = make_world(confidential, scenario)
+    world = make_world(confidential, scenario, units)
     require_columns(confidential, [] if cluster is None else [cluster], "confidential data")
     if callable(scheme):
-        given = {name: GivenWeights(world.only(name), scheme) for name in scenario.synthetic}
+        names = world.scenario.synthetic
+        given = {name: GivenWeights(world.only(name), scheme) for name in names}
         return CentredWeights(
             pd.DataFrame({name: function.alpha() for name, function in given.items()}), given
         )
@@ -225,7 +270,7 @@ def centred_weights(
 
 def match_weights(
     confidential: Frame,
-    scenario: Scenario,
+    scenario: Scenario | Sequence[Scenario],
     scheme: str = "pairwise",
     match: Match = "own",
     *,
@@ -233,6 +278,7 @@ def match_weights(
     scale: float = 1,
     shift: float = 0,
     cluster: str | None = None,
+    units: Units | None = None,
 ) -> pd.DataFrame:
     """Return weights of its own for each synthetic variable (METHODS section 3.6).
 
@@ -243,8 +289,8 @@ def match_weights(
     Parameters
     ----------
     confidential : DataFrame, n rows
-    scenario : Scenario
-        With V synthetic variables.
+    scenario : Scenario or sequence of Scenario
+        With V synthetic variables; of several intruders a record has the smallest weight over all.
     scheme : str, default "pairwise"
         As for `scheme_weights`, with its settings in its text: "mix(t=0.5)".
     match : {"own", "joint"} or sequence of sequences of str, default "own"
@@ -260,6 +306,10 @@ def match_weights(
     cluster : str, optional
         A column of `confidential`: the records of equal value share their smallest weight
         (`cluster_weights`), column by column.
+    units : Units, optional
+        Which records belong together, of a chain with the same ones: a member's weight is then the
+        smallest of its own and those of the members before it, and a variable of the unit is
+        compared with one row a unit.
 
     Returns
     -------
@@ -282,6 +332,6 @@ def match_weights(
     1    0.27    0.62
     """
     confidential = as_pandas(confidential)
-    world = make_world(confidential, scenario)
+    world = make_world(confidential, scenario, units)
     require_columns(confidential, [] if cluster is None else [cluster], "confidential data")
     return world_weights(world, str(scheme), match, fit, scale=scale, shift=shift, cluster=cluster)

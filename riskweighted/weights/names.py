@@ -5,14 +5,40 @@ Apart, so that a reader of tables waits for no kernel.
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from importlib.metadata import EntryPoint, entry_points
 from typing import NamedTuple
 
 from riskweighted.common.errors import InputError
 from riskweighted.common.replaced import refuse_replaced
 
-__all__ = ["UNWEIGHTED", "SchemeName", "is_centred", "parse_scheme", "scheme_text", "split_schemes"]
+__all__ = [
+    "BY_RISK",
+    "DEPENDS",
+    "FILE",
+    "GROUP",
+    "OWN",
+    "PUBLIC",
+    "UNWEIGHTED",
+    "SchemeName",
+    "is_centred",
+    "is_given",
+    "package_schemes",
+    "parse_scheme",
+    "scheme_text",
+    "split_schemes",
+    "stem_of",
+]
 
 UNWEIGHTED = "unweighted"  # alpha = 1: the synthesizer that whack-a-mole is measured against
+
+BY_RISK = "reweighted(by=risk)"  # further settings stand in the same brackets
+_REWEIGHTED = "reweighted"
+GROUP = "riskweighted.schemes"  # the entry points under which packages register schemes
+PUBLIC, OWN, FILE = "public", "own", "file"
+DEPENDS = (PUBLIC, OWN, FILE)  # of no value, of the record's own value, of others' values
+_COLUMN = "column:"  # before the name of a column of the data that holds weights
+_IN_NO_FILE = re.compile(r'[:/\\*?"<>|]')
 
 _FORM = re.compile(r"([^\s()=,]+)(?:\((.*)\))?", re.DOTALL)
 _TUPLES = re.compile(r"([1-9]\d{0,999})-way\+")
@@ -39,12 +65,17 @@ class SchemeName(NamedTuple):
         """Whether its weights are centred, which the plus behind its name says (METHODS section
         15).
         """
-        return self.name.endswith("+")
+        return self.column is None and self.name.endswith("+")
+
+    @property
+    def column(self) -> str | None:
+        """The column of the data that holds the weights, where they are one's own."""
+        return self.name.removeprefix(_COLUMN) if self.name.startswith(_COLUMN) else None
 
     @property
     def plain(self) -> "SchemeName":
         """The scheme of the same weights, uncentred."""
-        return self._replace(name=self.name.removesuffix("+"))
+        return self._replace(name=self.name[:-1]) if self.centred else self
 
 
 def scheme_text(
@@ -52,9 +83,11 @@ def scheme_text(
 ) -> str:
     """A scheme as it stands in study files and labels: "uniform(c=0.1)"."""
     given = [
+        *(["by=risk"] if name == BY_RISK else []),
         *([f"of={of}"] if of else []),
         *(f"{key}={value:.12g}" for key, value in sorted((settings or {}).items())),
     ]
+    name = _REWEIGHTED if name == BY_RISK else name
     return f"{name}({', '.join(given)})" if given else name
 
 
@@ -64,12 +97,14 @@ def parse_scheme(text: str) -> SchemeName:
 
     One that earlier versions had is refused by what to write in its place, wherever it is read.
     """
+    if text.startswith(_COLUMN) and text[len(_COLUMN) :].strip():
+        return SchemeName(_COLUMN + text[len(_COLUMN) :].strip(), {})
     match = _FORM.fullmatch(text)
     if match is None:
         raise InputError(f"weighting scheme {text!r} cannot be read; {_VALID}")
     _refuse_gone(match[1])
     settings: dict[str, float] = {}
-    of = None
+    name, of = match[1], None
     for piece in _pieces(match[2] or ""):
         key, _, value = (part.strip() for part in piece.partition("="))
         if (
@@ -81,6 +116,13 @@ def parse_scheme(text: str) -> SchemeName:
             raise InputError(
                 f"weighting scheme {text!r}: its setting {piece.strip()!r} cannot be read; {_VALID}"
             )
+        if key == "by":
+            if (name, value) != (_REWEIGHTED, "risk"):
+                raise InputError(
+                    f"weighting scheme {text!r}: 'by' is that of 'reweighted(by=risk)', once"
+                )
+            name = BY_RISK
+            continue
         if key == "of":
             of = parse_scheme(value).text
             continue
@@ -90,7 +132,7 @@ def parse_scheme(text: str) -> SchemeName:
             raise InputError(
                 f"weighting scheme {text!r}: {key} must be a number, got {value!r}"
             ) from None
-    return SchemeName(match[1], settings, of)
+    return SchemeName(name, settings, of)
 
 
 def _refuse_gone(name: str) -> None:
@@ -101,6 +143,28 @@ def _refuse_gone(name: str) -> None:
             f"scheme {name!r} is offered no more: write '{_CENTRED_TUPLES}-way+', or "
             f"{name[:-1]!r} without the plus"
         )
+
+
+@lru_cache(maxsize=1)
+def package_schemes() -> Mapping[str, EntryPoint]:
+    """What packages register, by name, but those that have a name of ours."""
+    found = {point.name: point for point in entry_points(group=GROUP)}
+    if found:
+        from riskweighted.weights.families import FAMILIES  # loads a kernel
+
+        for name in (UNWEIGHTED, "marginal", "pairwise", *FAMILIES):
+            found.pop(name, None)
+    return found
+
+
+def is_given(named: SchemeName) -> bool:
+    """Whether the weights are one's own: of a column, or of a scheme that a package adds."""
+    return named.column is not None or named.plain.name in package_schemes()
+
+
+def stem_of(scheme: str) -> str:
+    """A scheme as the name of a file or folder, which no system refuses."""
+    return _IN_NO_FILE.sub("-", scheme)
 
 
 def is_centred(scheme: str) -> bool:

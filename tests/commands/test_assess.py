@@ -45,7 +45,7 @@ def rows_of(page, kind):
 def test_a_planted_copy_is_named_on_the_page_and_fails(tmp_path):
     page = assessed_page(tmp_path)
     (section,) = re.findall(r'<section aria-labelledby="answer".*?</section>', page, re.S)
-    assert text_of(section).startswith("May this leave?")
+    assert text_of(section).startswith("May this be released?")
     (noisy, donors) = rows_of(section, "verdicts")[1:]
     assert noisy[:2] == ["noisy", "Refuse"]
     assert donors[:2] == ["donors", "Not judged"]

@@ -58,10 +58,9 @@ def folder(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("schemes", "counted"),
-    [(["unweighted"], None), (["unweighted", "marginal", *NAMES], "26 more: 26 fail")],
+    ("schemes", "others"), [(["unweighted"], 0), (["unweighted", "marginal", *NAMES], 26)]
 )
-def test_a_study_with_every_fault_at_once_takes_eight_lines(folder, schemes, counted):
+def test_a_study_with_every_fault_at_once_takes_eight_lines(folder, schemes, others):
     (folder / "study.toml").write_text(
         STUDY.format(schemes=", ".join(f'"{scheme}"' for scheme in schemes))
     )
@@ -72,9 +71,12 @@ def test_a_study_with_every_fault_at_once_takes_eight_lines(folder, schemes, cou
     assert done.returncode == 3
     lines = done.stdout.splitlines()
     assert len(lines) <= 8
-    assert sum("  fail  " in line for line in lines) == min(len(schemes), 4)
-    assert (
-        (counted in lines) if counted else not any(re.match(r"\d+ more: ", line) for line in lines)
+    # the mean risk fails all of them; a fit that converges by chance may be refused besides
+    assert sum(bool(re.search("  (fail|refuse)  ", line)) for line in lines) == min(len(schemes), 4)
+    counted = [line for line in lines if re.match(r"\d+ more: ", line)]
+    assert len(counted) == bool(others)
+    assert sum(int(n) for line in counted for n in re.findall(r"(\d+) (?:fail|refuse)", line)) == (
+        others
     )
     assert lines[0].startswith("A release is refused: ")  # the identifier leaves everybody alone
     assert any(line.startswith("Next: riskweighted advise") for line in lines)

@@ -17,9 +17,8 @@ from finished_run import confidential_data, finished_run
 from study_text import study_text
 from typer.testing import CliRunner
 
-from riskweighted.commands.examples import EXAMPLES
 from riskweighted.commands.main import PANELS, app, main
-from riskweighted.commands.registering import EXIT_CODES
+from riskweighted.commands.registering import EXAMPLES, EXIT_CODES
 from riskweighted.commands.terminal import default_out
 from riskweighted.common.errors import InputError
 
@@ -343,13 +342,17 @@ def test_json_of_a_finished_run(tmp_path):
 @pytest.mark.parametrize("width", [60, pytest.param(100, marks=pytest.mark.long)])
 def test_tables_of_a_finished_run_keep_to_the_width(tmp_path, width):
     run = finished_run()
-    shown = riskweighted("summary", run, cwd=tmp_path, columns=width).stdout
+    shown = riskweighted("summary", run, "--full", cwd=tmp_path, columns=width).stdout
     assert max(map(len, shown.splitlines())) <= width
     assert "…" not in shown
     assert "mean over records of IR" in " ".join(shown.split())
-    short = riskweighted("summary", run, "--quiet", cwd=tmp_path, columns=width).stdout
-    assert "mean over records of IR" not in short
-    assert "Converged" in short
+    quiet = riskweighted("summary", run, "--quiet", cwd=tmp_path, columns=width).stdout
+    assert "mean over records of IR" not in quiet
+    assert "Converged" in quiet
+    short = riskweighted("summary", run, cwd=tmp_path, columns=width).stdout
+    assert len(short.splitlines()) < len(shown.splitlines()) / 2
+    assert "Disclosure beyond" in " ".join(short.split())
+    assert "summary.csv" not in short
 
 
 def test_json_of_weights_and_of_an_assessment(folder):

@@ -10,8 +10,8 @@ from riskweighted.commands.run import _model
 pytestmark = pytest.mark.quick
 
 ROWS = [
-    ("check-model", "", None, None, 3.0, 1.0, "misfits", "", ""),
-    ("check-two-way", "region", 0.03, 0.21, 0.21, 0.07, "misfits", "region=west", "income"),
+    ("fits", "", None, None, 3.0, 1.0, "misfits", "", ""),
+    ("check-pairs", "region", 0.03, 0.21, 0.21, 0.07, "misfits", "region=west", "income"),
     ("check-mean", "sex=f", 12.0, 14.0, 0.2, 0.1, "misfits", "", "spending"),
     ("check-sd", "", 1.0, 1.01, 0.01, 0.1, "fits", "", "income"),
 ]
@@ -38,8 +38,8 @@ def test_of_several_variables_the_line_names_which():
     table = pd.DataFrame(ROWS, columns=COLUMNS)
     text = line(table)
     assert "misfits in 2 of 3 checks" in text
-    assert "income, two-way region: distance" in text
+    assert "income, pairs region: distance" in text
     assert "most by region;" in text
     assert "spending, mean sex: 12" in text
     alone = line(table.drop(columns="variable"))
-    assert "worst are two-way region: distance" in alone
+    assert "worst are pairs region: distance" in alone

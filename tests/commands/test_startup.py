@@ -61,6 +61,6 @@ def test_version_loads_no_package_that_help_does_not():
 @pytest.mark.parametrize("form", ["terminal", "markdown", "latex"])
 def test_summary_loads_nothing_that_samples(form):
     packages, printed = loaded("summary", finished_run(), "--format", form)
-    assert "Largest disagreement of chains" in printed
+    assert "Disclosure beyond inference" in printed
     assert "pandas" in packages
     assert not packages & (SAMPLING | {"scipy", "matplotlib"})

@@ -12,13 +12,13 @@ from finished_run import finished_run
 from riskweighted.common.errors import InputError
 from riskweighted.common.found import NOT_SHOWN, hide_found, is_found
 from riskweighted.common.settings import as_toml, from_table, to_table
-from riskweighted.contract.special_codes import stated_codes
 from riskweighted.evaluation.judgement import MISFITS, worst_misfits
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.release.leak_text import make_text_secrets, problems_in_text
 from riskweighted.release.pack import release_run
 from riskweighted.release.record import disclosure_record
 from riskweighted.runs.finished import load_run
+from riskweighted.sequence.declared import stated_codes
 
 MARKED = {
     "synthetic": ["income", "age"],
@@ -101,10 +101,10 @@ def test_the_worst_misfit_names_no_value_and_no_level():
         "verdict": MISFITS,
     }
     told = [
-        {"check": "check-spike", "parameter": "99.48431564", "where": ""},
-        {"check": "check-level", "parameter": "nun", "where": ""},
+        {"check": "check-share", "parameter": "exactly 99.48431564", "where": ""},
+        {"check": "check-share", "parameter": "level nun", "where": ""},
     ]
     told.append({"check": "check-pair", "parameter": "pay and rank", "where": "rank=nun"})
     lines = worst_misfits(pd.DataFrame([{**row, **each} for each in told]), 3)
-    assert lines[0] == "pay, spike: 0.081 in the data, 0.020 synthetic"
+    assert lines[0] == "pay, share: 0.081 in the data, 0.020 synthetic"
     assert not any(word in line for line in lines for word in ("99.48", "nun"))

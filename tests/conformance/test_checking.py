@@ -58,13 +58,10 @@ class Exponential:
         return "wait"
 
     def prepare(self, data):
-        return self._prepared(data, None)
-
-    def _prepared(self, data, counts):
         y = rw.response_values(self.formula, data)
         if (y <= 0).any():
             raise rw.InputError(f"'wait' must be positive: {(y <= 0).sum()} of {len(y)} are not")
-        return Waits(y, rw.build_design(self.formula, data, counts))
+        return Waits(y, rw.build_design(self.formula, data))
 
     def build(self, prepared):
         with pm.Model() as model:
@@ -105,9 +102,6 @@ class Clippable(Exponential):
 
     data_dependent: ClassVar[tuple[str, ...]] = ()
 
-    def prepare(self, data, counts=None):
-        return self._prepared(data, counts)
-
     def log_density(self, theta, prepared, y):
         if isinstance(theta["level"], np.ndarray):
             return super().log_density(theta, prepared, y)
@@ -126,20 +120,6 @@ class Clippable(Exponential):
 
     def from_response(self, responses, prepared):
         return responses
-
-
-class IgnoresCounts(Exponential):
-    def prepare(self, data, counts=None):
-        return self._prepared(data, None)
-
-
-class CountsItself(Clippable):
-    """Its likelihood knows the counts, which alpha has already."""
-
-    def build(self, prepared):
-        times = 1.0 if prepared.design.counts is None else prepared.design.counts
-        blueprint = super().build(prepared)
-        return blueprint._replace(weigh=lambda alpha: {"alpha": alpha * times})
 
 
 class IgnoresAlpha(Exponential):
@@ -176,7 +156,6 @@ def test_what_does_not_apply_is_skipped_with_the_reason():
     )
     skipped = table[table["result"] == "skipped"]
     no_levels = "the data have no column of text or categories"
-    no_counts = "prepare has no parameter counts, which is optional"
     no_mass = "its distribution has no mass, which is optional"
     uncentred = "its distribution has no mass(): it takes uncentred weights alone"
     no_centred_clip = "its distribution has no mass(): under a guarantee its clip cannot be centred"
@@ -185,7 +164,6 @@ def test_what_does_not_apply_is_skipped_with_the_reason():
     assert skipped["why"].to_dict() == {
         "at(frame): a missing level keeps its column": no_levels,
         "at(frame): an unseen level is refused": no_levels,
-        "counted rows are prepared as their file": no_counts,
         "inverse inverts mass": no_mass,
         "mass is the share of draws": no_mass,
         "what centred weights take off is what mass says": uncentred,
@@ -595,8 +573,6 @@ BROKEN = [
     (NoNumber, "agree", "not a number in 1 of 120"),
     (FloorsAlpha, "leaves a record out", "alpha = 0"),
     (ClipsAlpha, "replicates", "twice"),
-    (IgnoresCounts, "counted rows", "log_density differs"),
-    (CountsItself, "counted rows", "count as k of them"),
     (NoAt, "replicates", "_Bare without at(frame)"),
     (DependsOnOrder, "replicates", "twice"),
     (Reestimates, "replicates", "twice"),

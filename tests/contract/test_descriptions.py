@@ -2,6 +2,7 @@
 not.
 """
 
+import inspect
 import sys
 from importlib.metadata import EntryPoint
 
@@ -12,12 +13,14 @@ from riskweighted.contract.descriptions import GROUP, describe_synthesizers
 from riskweighted.contract.synthesizer import load_synthesizer, synthesizer_names
 
 
-def test_every_line_is_the_first_of_the_class():
+def test_every_line_is_the_first_paragraph_of_the_class():
     found = describe_synthesizers()
     assert list(found) == synthesizer_names()
     for name, line in found.items():
         assert line
-        assert line == load_synthesizer(name).__doc__.strip().splitlines()[0]
+        paragraph, *_ = inspect.getdoc(load_synthesizer(name)).split("\n\n")
+        assert line == paragraph.replace("\n", " ")
+        assert line.endswith((".", ")"))
 
 
 PLUG_IN = """

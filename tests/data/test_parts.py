@@ -91,16 +91,15 @@ def test_a_part_that_is_damaged_is_named(folder):
         read(parts)
 
 
-def test_witnesses_hold_the_levels_of_all_pieces(tmp_path):
+def test_the_whole_holds_the_levels_of_all_pieces_in_their_order(tmp_path):
     for place in range(30):
-        pd.DataFrame({"canton": [f"K{place}"] * 20, "size": range(20)}).to_parquet(
+        pd.DataFrame({"canton": [f"K{29 - place:02d}"] * 20, "size": range(20)}).to_parquet(
             tmp_path / f"{place:02d}.parquet"
         )
-    parts = find_parts(tmp_path / "*.parquet")
-    assert parts.sample(["canton"], 100, 10)["canton"].nunique() == 10
-    some = parts.witnesses(["canton", "size"], 60)
-    assert some["canton"].nunique() == 30
-    assert some["size"].nunique() == 20
+    whole = find_parts(tmp_path / "*.parquet").whole(["canton", "size"])
+    assert list(whole["canton"].cat.categories) == [f"K{place:02d}" for place in range(30)]
+    assert whole["canton"].iloc[[0, 599]].tolist() == ["K29", "K00"]
+    assert whole["size"].nunique() == 20
 
 
 def test_a_file_is_read_by_its_row_groups(folder, monkeypatch):
@@ -174,13 +173,6 @@ def test_an_identifier_must_not_be_missing(folder):
         InputError, match=r"data\.id 'note' is missing in 1 records of 'part-0\.parquet'"
     ):
         parts.read(parts.pieces[0], ["size"], "note")
-
-
-def test_the_fingerprint_is_of_what_the_files_hold(folder):
-    before = find_parts(folder / "*.parquet").fingerprint
-    assert find_parts(folder / "*.parquet").fingerprint == before
-    RECORDS[:1].to_parquet(folder / "part-1.parquet", index=False)
-    assert find_parts(folder / "*.parquet").fingerprint != before
 
 
 def test_settings_say_whether_data_are_in_parts(folder):

@@ -259,6 +259,21 @@ def test_halves_of_each_known_pattern_are_refused_and_an_age_band_is_not():
     ]
 
 
+@pytest.mark.parametrize("known", [("father", "mother"), ()])
+def test_a_sex_that_shifts_heights_is_no_cut_of_each_family_and_its_upper_half_is(known):
+    """Small families hold few records near the place where their sexes part: a gain of .88, of .62
+    in the file.
+    """
+    rng, family = np.random.default_rng(4), np.arange(900) // 5
+    sex, tall = rng.integers(0, 2, 900), rng.normal(size=180)
+    height = 64 + 2 * tall[family] + 5 * sex + 1.8 * rng.normal(size=900)
+    data = pd.DataFrame({"father": family % 12, "mother": family // 12, "height": height.round(1)})
+    half = data.groupby(family)["height"].rank(method="first") > 2.5
+    for other, expected in ((sex, []), (half.astype(int), [("other",)])):
+        told = rw.derived(data.assign(other=other), "height", known=known, radius=0.01)
+        assert refused(told)["columns"].tolist() == expected
+
+
 def test_a_radius_that_is_too_wide_is_said_in_one_sentence():
     data = people()
     told = rw.derived(data, "income", radius=20.0)

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import riskweighted as rw
-from riskweighted.disclosure.alone import columns_that_part, warn_of_columns_that_part
 from riskweighted.disclosure.coding import Coding
+from riskweighted.disclosure.shuffle import columns_that_part, warn_of_columns_that_part
 from riskweighted.disclosure.yardstick import named_by_constant
 from riskweighted.intruder.world import make_world
 

@@ -90,3 +90,27 @@ def test_what_is_not_made_anew_here_is_held_and_not_made_wrongly():
     assert not any(
         map(is_made_anew, (Weighting("others"), Weighting("marginal+"), Weighting("reweighted")))
     )
+
+
+@pytest.mark.parametrize("scheme", ["marginal", "pairwise", "mix(t=0.5)"])
+@pytest.mark.filterwarnings("ignore::riskweighted.SingletonWarning")
+def test_changes_against_the_worst_of_several_intruders_are_those_without_the_record(scheme):
+    """Known patterns of the three overlap, so that a record changes weights of others' patterns."""
+    data = DATA.assign(age=RNG.choice(4, N), group=RNG.choice(2, N))
+    several = [
+        rw.Scenario(known="region", synthetic="income"),
+        rw.Scenario(known=["region", "smokes"], synthetic="income", radius=0.1),
+        rw.Scenario(known=["group", "region"], synthetic="income", radius=0.3),
+    ]
+    world = make_world(data, several)
+    weighting = Weighting(scheme, world=world)
+    assert is_made_anew(weighting)
+    assert not is_made_anew(Weighting("delete(q=0.1)", world=world))
+    alpha = rw.match_weights(data, several, scheme)["income"].to_numpy()
+    changes, known = change_of_weights(world.only("income"), weighting, alpha, TERMS)
+    assert known.all()
+    for record in range(0, N, 3):
+        others = np.delete(np.arange(N), record)
+        without = rw.match_weights(data.iloc[others], several, scheme)["income"].to_numpy()
+        expected = (without - alpha[others]) @ TERMS[others] - alpha[record] * TERMS[record]
+        assert changes[record] == pytest.approx(expected, abs=1e-12)

@@ -6,7 +6,7 @@ import pytest
 
 from riskweighted.disclosure.attacks import SHARES, best_scores, guesses, hits
 from riskweighted.disclosure.coding import Coding
-from riskweighted.disclosure.named import name_records
+from riskweighted.disclosure.comparing import name_records
 from riskweighted.disclosure.yardstick import named_without_release
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import make_world

@@ -390,8 +390,8 @@ def test_survey_weights_change_the_fit_and_not_what_a_copy_is():
     assert leaking_one.broken
 
 
-def test_records_of_data_in_parts_are_looked_at_as_those_of_a_file():
-    """A fit of counted rows, put on the records that are looked at, as `parts` does it."""
+def test_other_records_of_a_fit_are_looked_at_as_those_of_it():
+    """A fit of the file, put on the records that are looked at."""
     data = people("whole", n=300)
     model = rw.load_synthesizer("linear-regression")("income ~ C(region) + C(age)", transform="log")
     whole = laplace_fit(model, data, draws=L)

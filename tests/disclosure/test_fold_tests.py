@@ -18,8 +18,8 @@ from experiments.disclosure.third_party import (
 )
 from riskweighted.disclosure.attribution import attribution_of_folds
 from riskweighted.disclosure.coding import Coding
+from riskweighted.disclosure.comparing import fisher
 from riskweighted.disclosure.fold_tests import _tail, fold_tests, present
-from riskweighted.disclosure.named import fisher
 from riskweighted.disclosure.setting import Asked
 from riskweighted.intruder.world import make_world
 
@@ -49,6 +49,16 @@ def test_honest_tools_are_not_refused(name):
     assert [word_of_tests(try_tool(TOOLS[name], 300, 10, seed)) for seed in range(6)].count(
         "refuse"
     ) == 0
+
+
+@pytest.mark.parametrize("copies", [2, 3])
+def test_of_few_files_that_nearly_all_hold_a_value_near_everybody_none_is_refused(copies):
+    """How many one file holds, with half a file more and less for each person, would be too few: p
+    1e-9 of two files of an honest tool.
+    """
+    for tool in TOOLS.values():
+        assert word_of_tests(try_tool(tool, 1_500, copies, 0)) == "pass"
+    assert word_of_tests(try_tool(PLANTS["a fifth of one file"], 1_500, copies, 0)) == "refuse"
 
 
 @pytest.mark.parametrize("seed", [4, 19])

@@ -109,7 +109,7 @@ def test_estimates_combine_by_the_rule_and_overlap(data, frames, analysis):
 
 def test_an_analysis_comes_to_what_the_same_regression_comes_to(data, frames):
     table = evaluated(data, frames, slope, regressions=["income ~ age"])
-    ours = row(table, "four", "age in income ~ age", "regression-coefficient")
+    ours = row(table, "four", "age in income ~ age", "analysis-estimate")
     theirs = row(table, "four", f"age in {__name__}:slope")
     assert tuple(theirs[["value", "lower", "upper"]]) == pytest.approx(
         tuple(ours[["value", "lower", "upper"]])

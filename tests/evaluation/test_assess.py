@@ -12,7 +12,6 @@ from riskweighted import (
     correct_attribution,
     identification_risk,
     matching_risk,
-    rank_measure,
     table_utility,
 )
 from riskweighted.common.errors import InputError, RiskWeightedWarning
@@ -60,9 +59,6 @@ def test_rows_are_the_measures_themselves(confidential, frames, result):
     assert value(result, "expected match risk") == pytest.approx(
         matching_risk(confidential, frames, scenario).expected_match_risk
     )
-    assert value(result, "rank measure") == pytest.approx(
-        rank_measure(confidential, frames, scenario).mean()
-    )
     assert value(result, "mean risk", "confidential itself") == pytest.approx(
         identification_risk(confidential, scenario=scenario).mean()
     )
@@ -73,8 +69,7 @@ def test_yardsticks_enclose_the_synthetic_data(result):
         "mean risk",
         "expected match risk",
         "DCAP, absent keys 0",
-        "largest canonical R^2",
-        "mean identification probability",
+        "risk of isolated records",
     ):
         itself, synthetic, independent = (
             value(result, measure, r)
@@ -89,7 +84,7 @@ def test_every_mean_has_an_interval_around_it_and_every_row_its_definition(resul
     assert set(table["higher_is"]) == {"riskier", "safer"}
     assert (table["boundary"] == "closed").all()
     bounded = table[table["rule"].str.contains("interval over records")]
-    assert len(bounded) >= 18
+    assert len(bounded) >= 12
     assert ((bounded["lower"] <= bounded["value"]) & (bounded["value"] <= bounded["upper"])).all()
 
 
@@ -132,17 +127,15 @@ def test_categorical_targets_and_no_known_variable(confidential):
         table.sample(frac=1, random_state=1).reset_index(drop=True),
         Scenario(known=(), synthetic="c"),
     ).measures
-    assert "TCAP" not in set(measures["measure"])
-    assert "rank measure" not in set(measures["measure"])
+    assert not {"dcap-zero", "hole-attack"} & set(measures["key"])
+    assert {"mean-risk", "copied-records"} <= set(measures["key"])
 
 
-def test_degenerate_numbers_are_reported_not_raised(confidential):
+def test_a_variable_of_one_value_is_measured(confidential):
     flat = confidential.assign(y=1.0)
-    row = assess(flat, flat, scenario).measures.query(
-        "measure == 'largest canonical R^2' and release == 'synthetic'"
-    )
-    assert row["value"].isna().all()
-    assert row["definition"].str.startswith("undefined: ").all()
+    found = assess(flat, flat, scenario)
+    assert value(found, "mean risk") == 0  # all of a pattern have the value
+    assert value(found, "DCAP, absent keys 0") == 1
 
 
 def test_refuses(confidential, frames):
@@ -189,7 +182,7 @@ def test_command_line_on_the_lecture_pairs(tmp_path):
         if row["release"] == "synthetic"
     }
     assert found["expected match risk"]["value"] == pytest.approx(10.5975, abs=5e-5)
-    assert found["false match rate"]["rule"] == "Wilson interval over unique matches"
+    assert found["records over 0.5"]["rule"] == "Wilson interval over records"
     assert len(pd.read_csv(tmp_path / "ce" / "confidential" / "riskiest.csv")) == 10
     again = riskweighted("assess", *arguments, "--out", "ce", cwd=tmp_path)
     assert again.returncode == 2
@@ -224,15 +217,12 @@ def test_missing_values_and_codes_run_through_every_measure(confidential, frames
     assert value(found, "mean risk") == pytest.approx(
         identification_risk(own, released, coded).mean()
     )
-    assert value(found, "rank measure") == pytest.approx(rank_measure(own, released, coded).mean())
-    amounts = [(own["y"] > 0).to_numpy(), (released[0]["y"] > 0).to_numpy()]
-    both = amounts[0] & amounts[1]
-    expected = np.corrcoef(own["y"][both], released[0]["y"][both])[0, 1] ** 2
-    assert value(found, "largest canonical R^2") == pytest.approx(expected)
-    assert f"among the {both.sum()} of 300 records" in value(
-        found, "largest canonical R^2", column="definition"
-    )
-    assert value(found, "mean identification probability", "confidential itself") > 0
+    for term, having in (("-8", own["y"] == -8), ("missing", own["y"].isna())):
+        shares = found.utility[found.utility["key"] == "level-share"]
+        share = shares[shares["term"] == term].set_index("label")
+        assert share.loc["confidential itself", "value"] == pytest.approx(having.mean())
+        low, high = share.loc["synthetic", ["lower", "upper"]]
+        assert low < share.loc["synthetic", "value"] < high
 
 
 def draw(n, seed):
@@ -298,7 +288,7 @@ def test_tools_stand_side_by_side_and_rows_need_not_pair(several):
     assert "300 confidential and 450" in found.unpaired["whole"]
     for label in ("whole", "copy", "holdout itself"):
         assert not any(
-            measures()[key].pairs
+            measures()[key].needs == "pairs"
             for key in found.measures.loc[found.measures["label"] == label, "key"]
         )
     alone = assess(confidential, tools["noise"], scenario)
@@ -344,13 +334,11 @@ def test_each_kind_of_data_has_its_combining_rule(several):
     assert rules["whole"].startswith("fully synthetic")
     assert "no combining rule with L = 1" in rules["copy"]
     assert rules["confidential itself"] == "t interval of one dataset"
-    assert of(found, "regression-coefficient", "whole", "rule", "utility").startswith(
-        "fully synthetic"
-    )
-    assert of(found, "regression-coefficient", "noise", "rule", "utility").startswith(
+    assert of(found, "analysis-estimate", "whole", "rule", "utility").startswith("fully synthetic")
+    assert of(found, "analysis-estimate", "noise", "rule", "utility").startswith(
         "partially synthetic"
     )
-    assert 0 <= of(found, "regression-overlap", "whole", table="utility") <= 1
+    assert 0 <= of(found, "analysis-overlap", "whole", table="utility") <= 1
     assert of(found, "mean", "copy", "overlap", "utility") == 1
 
 

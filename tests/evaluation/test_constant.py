@@ -2,11 +2,14 @@
 both.
 """
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import riskweighted as rw
+from riskweighted.common.errors import SingletonWarning
 
 KIND = np.array(["a", "b", "c"] * 10)
 VALUES = {
@@ -45,4 +48,7 @@ def test_a_constant_column_is_measured(known, confidential, synthetic):
 
 def test_a_single_record_is_measured():
     data = pd.DataFrame({"kind": KIND[:1], "x": [5.0]})
-    assert not rw.assess(data, [data, data], rw.Scenario(known="kind", synthetic="x")).utility.empty
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SingletonWarning)  # a tool of no weights needs none of it
+        found = rw.assess(data, [data, data], rw.Scenario(known="kind", synthetic="x"))
+    assert not found.utility.empty

@@ -11,12 +11,13 @@ import pytest
 import xarray as xr
 from laplace_fit import laplace_fit
 from records import Asked
-from scipy.stats import kstest, norm
+from scipy.stats import kstest, norm, t
 
 import riskweighted as rw
 from riskweighted.common.errors import InputError
 from riskweighted.design.precision import round_to
 from riskweighted.evaluation.fit_check import COLUMNS, COST, FITS, MISFITS, MODEL, THRESHOLDS
+from riskweighted.evaluation.fit_statistics import normal_quantile
 from riskweighted.evaluation.judgement import told_statuses
 from riskweighted.measures.measure import Disclosure
 from riskweighted.measures.registry import measures
@@ -111,17 +112,17 @@ SPOILED = {
     "zeros": (
         {"income": lambda d: d["income"].where(np.arange(len(d)) % 12 != 0, 0.0)},
         "right",
-        {("check-status", "zero")},
+        {("check-share", "zero")},
     ),
     "losses": (
         {"income": lambda d: d["income"].where(np.arange(len(d)) % 25 != 0, -d["income"])},
         "right",
-        {("check-status", "negative")},
+        {("check-share", "negative")},
     ),
     "spike": (
         {"income": lambda d: d["income"].where(np.arange(len(d)) % 12 != 0, 31.0)},
         "right",
-        {("check-spike", "31")},
+        {("check-share", "exactly 31")},
     ),
     "group": ({}, "no group", {("check-mean", "group=a"), ("check-mean", "group=b")}),
     "tail": (
@@ -148,9 +149,9 @@ def test_heaping_is_found_where_half_of_the_values_are_round():
     data = made(4000).round({"income": 2})
     data["income"] = data["income"].where(data.index % 2 == 0, data["income"].round())
     table = check(data)
-    assert {("check-multiple", "1")} <= misfits(table)
-    rows = table.loc["check-multiple"]
-    assert list(rows.index) == ["0.1", "1", "10"]
+    assert {("check-share-of-some", "multiples of 1")} <= misfits(table)
+    rows = table.loc["check-share-of-some"]
+    assert list(rows.index) == [f"multiples of {step}" for step in ("0.1", "1", "10")]
     hundredths = np.rint(data["income"].to_numpy() * 100).astype(int)
     hundredths = hundredths[hundredths != 0]
     np.testing.assert_allclose(
@@ -179,6 +180,18 @@ def test_a_lost_relation_is_found_and_an_explained_one_is_not():
     assert abs(given.loc[("check-correlation", "code"), "confidential"]) > 0.3
 
 
+@pytest.mark.parametrize("datasets", [30, 100])
+def test_a_right_model_is_beyond_a_limit_as_often_as_a_normal(datasets):
+    drawn = np.random.default_rng(1).normal(size=(datasets + 1, 60_000))
+    low, middle, high = np.quantile(drawn[1:], norm.cdf([-1, 0, 1]), axis=0)
+    z = normal_quantile((middle - drawn[0]) / ((high - low) / 2), datasets)
+    for limit in (2.5, 3.0, 3.5):
+        expected = 2 * norm.sf(limit)
+        error = np.sqrt(expected / drawn.shape[1])
+        assert (np.abs(z) > limit).mean() == pytest.approx(expected, abs=4 * error + 0.1 * expected)
+    assert normal_quantile(-2.0, datasets) == -normal_quantile(2.0, datasets)
+
+
 def test_each_number_against_its_definition():
     data = made(500)
     data.loc[:49, "income"] = 0.0
@@ -194,7 +207,7 @@ def test_each_number_against_its_definition():
     )
     sets = [round_to(drawn, None) for drawn in draws]
     expected = {
-        ("check-status", "zero"): [np.mean(v == 0) for v in (y, *sets)],
+        ("check-share", "zero"): [np.mean(v == 0) for v in (y, *sets)],
         ("check-quantile", "0.9"): [np.quantile(v, 0.9) for v in (y, *sets)],
         ("check-sd", ""): [np.std(v) for v in (y, *sets)],
         ("check-largest", ""): [np.max(v) / y.max() for v in (y, *sets)],
@@ -212,7 +225,9 @@ def test_each_number_against_its_definition():
             err_msg=str(name),
         )
         if error > 0:
-            assert row["z"] == pytest.approx((middle - own) / error)
+            tail = t.sf(abs(middle - own) / error / np.sqrt(1 + np.pi / 80), 0.541 * 40)
+            assert abs(row["z"]) == pytest.approx(norm.isf(tail))
+            assert np.sign(row["z"]) == np.sign(middle - own)
     effects = table["effect"]
     row = table.loc[("check-quantile", "0.9")]
     spread = np.subtract(*np.quantile(y, [0.75, 0.25]))
@@ -279,7 +294,7 @@ def test_the_table_says_what_it_holds_and_shows_no_record():
         "check-sd",
         "check-largest",
     }
-    assert measures()[MODEL].disclosure is None
+    assert measures()[MODEL].disclosure is Disclosure.VERDICT
     assert set(table["verdict"]) <= {FITS, MISFITS}
     text = table.to_csv()
     assert not [value for value in data["income"] if f"{value:.6g}"[:6] in text]
@@ -316,7 +331,7 @@ def test_there_is_no_model_to_judge_in_a_baseline_and_no_verdict_in_another_tabl
         rw.check_fit(top)
     with pytest.raises(InputError, match="constant"):
         rw.check_fit(fitted(data.assign(income=3.0)))
-    with pytest.raises(InputError, match="one row 'check-model', got 0"):
+    with pytest.raises(InputError, match="one row 'fits', got 0"):
         rw.fit_verdict(rw.check_fit(fitted(data)).iloc[1:])
 
 
@@ -364,8 +379,8 @@ def test_every_variable_of_a_chain_has_the_checks_of_one_variable():
         "check-pit-distance",
         "check-largest",
     }
-    assert kinds["b"] == kinds["a"] | {"check-crossed"}
-    pairs = table[table["check"].isin(["check-two-way", "check-crossed"])]
+    assert kinds["b"] == kinds["a"] | {"check-pairs"}
+    pairs = table[table["check"] == "check-pairs"]
     assert list(zip(pairs["variable"], pairs["parameter"], strict=True)) == [
         ("a", "x"),
         ("b", "x"),
@@ -387,7 +402,7 @@ def test_every_variable_of_a_chain_has_the_checks_of_one_variable():
 def test_a_misfit_of_one_variable_of_a_chain_is_found_under_its_name():
     table = rw.check_fit(chain_fit(heaped(two_amounts())), random_seed=1)
     assert rw.fit_verdict(table) == MISFITS
-    spike = table[(table["check"] == "check-spike") & (table["parameter"] == "60")].iloc[0]
+    spike = table[(table["check"] == "check-share") & (table["parameter"] == "exactly 60")].iloc[0]
     assert (spike["variable"], spike["verdict"]) == ("b", MISFITS)
     assert table["effect"].iloc[0] >= spike["effect"] / spike["threshold"] > 1
 
@@ -429,7 +444,7 @@ def test_a_variable_of_one_value_and_gaps_is_judged_by_its_gaps():
     table = rw.check_fit(fit, random_seed=1)
     (gaps,) = table.iloc[1:].to_dict("records")
     assert (gaps["check"], gaps["parameter"], gaps["variable"]) == (
-        "check-status",
+        "check-share",
         "missing",
         "flag",
     )
@@ -461,14 +476,12 @@ def test_a_model_that_centring_does_not_mend_is_flagged():
 
 def test_a_predictor_that_the_model_leaves_out_misfits_beside_it_and_the_group_is_named():
     table = check(made(2000), LogNormal("no group"))
-    assert ("check-two-way", "group") in misfits(table)
-    assert table.loc[("check-two-way", "group"), "where"] in {"group=a", "group=b"}
+    assert ("check-pairs", "group") in misfits(table)
+    assert table.loc[("check-pairs", "group"), "where"] in {"group=a", "group=b"}
     assert table.loc[("check-mean", "group=a"), "where"] == ""
     right = check(made(2000))
-    assert right.loc[("check-two-way", "group"), "verdict"] == FITS
+    assert right.loc[("check-pairs", "group"), "verdict"] == FITS
     assert (
-        check(made(2000), LogNormal("no group"), alpha=0.5).loc[
-            ("check-two-way", "group"), "verdict"
-        ]
+        check(made(2000), LogNormal("no group"), alpha=0.5).loc[("check-pairs", "group"), "verdict"]
         == COST
     )

@@ -72,7 +72,7 @@ def test_a_group_that_is_off_is_found_and_named():
         + rng.normal(size=2000)
     )
     row = rows(data, y, 1, left_out=range(1, 6))["region"]
-    assert (row.check, row.where) == ("check-two-way", "region=d")
+    assert (row.check, row.where) == ("check-pairs", "region=d")
     assert row.effect > 0.1
     assert z_of(row) > 6
 
@@ -83,8 +83,8 @@ def test_an_interaction_that_the_model_lacks_is_found_and_named():
     found = rows(data, 2.0 * odd + rng.normal(size=2000), 1)
     row = found["region by sex"]
     assert (row.check, row.where) in {
-        ("check-crossed", "region=b, sex=m"),
-        ("check-crossed", "region=b, sex=f"),
+        ("check-pairs", "region=b, sex=m"),
+        ("check-pairs", "region=b, sex=f"),
     }
     assert row.effect > 0.1
     assert z_of(row) > 6

@@ -95,13 +95,14 @@ def test_one_pass_and_the_same_tables(data, frames):
             assert own.most <= 2  # one that is made, and one that is let go
 
 
-def test_what_a_wider_intruder_has_is_found_in_one_pass(data, frames):
-    world, lazy = make_world(data, Scenario(known="group", synthetic="income")), Made(frames["one"])
-    made = released_rows(world, {"one": lazy}, ["group", "size"])
-    pd.testing.assert_frame_equal(
-        made, released_rows(world, {"one": frames["one"]}, ["group", "size"])
-    )
-    assert (lazy.made, lazy.most <= 2) == (L, True)
+def test_who_is_alone_on_all_columns_is_counted(data):
+    world = make_world(data, Scenario(known="group", synthetic="income"))
+    found = released_rows(world, ["group", "size", "weight"])
+    alone = ~data.duplicated(["group", "size", "weight"], keep=False)
+    assert found[["label", "key"]].to_numpy().tolist() == [["confidential", "released-uniques"]]
+    assert found["value"].tolist() == [alone.mean()]
+    none = released_rows(world, ["group"])
+    assert none["value"].tolist() == [0]
 
 
 def test_an_error_names_the_dataset(data, frames):

@@ -9,6 +9,7 @@ import pytest
 
 from riskweighted import EvaluationSettings, Scenario, assess, evaluate
 from riskweighted.common.errors import InputError
+from riskweighted.common.replaced import REPLACED
 from riskweighted.evaluation.evaluate import evaluate_world
 from riskweighted.evaluation.summary import direction_of
 from riskweighted.evaluation.tables import (
@@ -22,7 +23,6 @@ from riskweighted.evaluation.tables import (
 )
 from riskweighted.evaluation.thresholds import Limit
 from riskweighted.intruder.world import make_world
-from riskweighted.measures.gone import GONE
 from riskweighted.measures.measure import Disclosure, Value
 from riskweighted.measures.registry import measures
 from riskweighted.risk.chance import risk_rise, whacked
@@ -103,7 +103,10 @@ def test_every_measure_says_all_that_it_must():
         key for key, measure in measures().items() if measure.disclosure is Disclosure.COMPARED
     }
     assert left_out <= extremes <= left_out | compared  # of which whether it fits may leave
-    assert {"maximum-risk", "largest-rise", "influence-lipschitz", "influence-range"} <= left_out
+    assert {"maximum-risk", "influence-lipschitz", "influence-range"} <= left_out
+
+
+GONE = REPLACED["measure"]
 
 
 @pytest.mark.parametrize("key", GONE)
@@ -130,10 +133,9 @@ def test_evaluate_and_assess_share_one_schema(result, assessment):
     assert set(assessment.measures["key"]) >= {
         "mean-risk",
         "expected-match",
-        "rank",
         "dcap-zero",
-        "tcap",
-        "canonical-r2",
+        "copied-records",
+        "hole-attack",
     }
 
 
@@ -179,7 +181,9 @@ def test_a_row_is_a_measure_s_only_if_all_of_it_agrees(change):
 def test_the_summary_knows_what_its_columns_are(result):
     columns, summary = result.columns(), result.summary()
     assert [column.name for column in columns] == list(summary.columns)
-    assert [column.name for column in columns[:4]] == [
+    assert [column.name for column in columns[:6]] == [
+        "expected match risk",
+        "risk of isolated records",
         "mean risk",
         "maximum risk",
         "records over 0.4",
@@ -223,7 +227,7 @@ def test_a_baseline_may_be_given_as_the_risk_of_its_records(confidential, frames
         baseline_risk=result.records["far"],
         random_seed=0,
     )
-    for statistic in (Statistic("whack-a-mole", parameter=0.1), Statistic("largest-rise")):
+    for statistic in (Statistic("whack-a-mole", parameter=0.1),):
         assert (
             by_label(given.risk, statistic)["near"] == by_label(result.risk, statistic)["near"] > 0
         )

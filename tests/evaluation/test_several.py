@@ -11,7 +11,7 @@ import riskweighted as rw
 from riskweighted.common.errors import InputError, SingletonWarning
 from riskweighted.evaluation.tables import COLUMNS, Statistic, by_label, distinct, statistics_of
 from riskweighted.intruder.world import make_world
-from riskweighted.measures import matching, own_risk, tables
+from riskweighted.measures import tables
 from riskweighted.measures.measure import Disclosure
 from riskweighted.measures.registry import measures
 from riskweighted.measures.tables import table_columns
@@ -27,9 +27,8 @@ scenario = rw.Scenario(
 )
 
 OF_SEVERAL = {
-    one.key
-    for one in measures().values()
-    if one.compute in (matching.joint, own_risk.alone, tables.compared)
+    *(one.key for one in measures().values() if one.compute is tables.compared),
+    *("expected-match", "isolated-risk"),
 }
 
 
@@ -90,9 +89,6 @@ def test_tables_are_those_of_table_utility(data, frames, result):
             assert by_label(result.utility, Statistic("one-way-table", name))[
                 label
             ] == pytest.approx(one[name])
-        assert by_label(result.utility, Statistic("one-way-mean"))[label] == pytest.approx(
-            one.mean()
-        )
         two = rw.table_utility(
             data, datasets, [*SYNTHETIC, "sex", "age"], 2, synthesized=SYNTHETIC
         ).set_index("variables")["s_pmse"]
@@ -105,7 +101,6 @@ def test_tables_are_those_of_table_utility(data, frames, result):
         assert by_label(result.utility, Statistic("two-way-mean"))[label] == pytest.approx(
             two.mean()
         )
-        assert by_label(result.utility, Statistic("two-way-worst"))[label] == two.max()
 
 
 def test_the_file_is_judged_on_all_its_columns(data, frames, result):
@@ -128,8 +123,7 @@ def test_each_variable_s_risk_alone_is_that_of_a_scenario_with_it_alone(data, fr
         # ceil(.05 * 150) = 8, with ties
         isolated = confidential >= confidential.sort_values().iloc[-8]
         mean, most = (
-            by_label(result.risk, Statistic(key, name))
-            for key in ("own-mean-risk", "own-isolated-risk")
+            by_label(result.risk, Statistic(key, name)) for key in ("mean-risk", "isolated-risk")
         )
         assert mean["confidential"] == pytest.approx(confidential.mean())
         assert most["confidential"] == pytest.approx(confidential[isolated].mean())
@@ -178,8 +172,8 @@ def test_worked_by_hand():
     values = {
         statistic: by_label(found.risk, statistic)["swapped"] for statistic in distinct(found.risk)
     }
-    assert values[Statistic("own-mean-risk", "y")] == 0.25
-    assert values[Statistic("own-mean-risk", "c")] == 0.5
+    assert values[Statistic("mean-risk", "y")] == 0.25
+    assert values[Statistic("mean-risk", "c")] == 0.5
     assert values[Statistic("expected-match")] == 2
     assert values[Statistic("mean-risk")] == 0.375
     assert by_label(found.risk, Statistic("expected-match"))["confidential"] == 4
@@ -189,7 +183,8 @@ def test_worked_by_hand():
     }
     # The margins are as they were. Together 4 cells of one record in either file too: nothing tells
     # the files apart.
-    assert utility[Statistic("one-way-mean")] == utility[Statistic("two-way-worst")] == 0
+    tables = [Statistic("one-way-table", "y"), Statistic("two-way-table", "y", term="c")]
+    assert [utility[table] for table in tables] == [0, 0]
     assert utility[Statistic("file-propensity")] == pytest.approx(0, abs=1e-12)
 
 
@@ -204,7 +199,8 @@ def test_one_variable_gives_no_such_row(data, frames):
         unaltered=["age"],
         random_seed=0,
     )
-    assert not OF_SEVERAL & {*found.risk["key"], *found.utility["key"]}
+    assert not OF_SEVERAL & {*found.utility["key"]}
+    assert found.risk.loc[found.risk["key"] == "mean-risk", "variable"].isna().all()
 
 
 def test_rows_keep_the_schema_and_stand_in_their_tables(result):
@@ -227,17 +223,17 @@ def test_the_main_table_has_the_file_s_figures_and_no_row_of_a_pair(result):
     shown = [
         "expected match risk",
         "risk of isolated records",
-        "mean one-way S_pMSE",
         "mean two-way S_pMSE",
-        "worst two-way S_pMSE",
+        "two-way total variation",
     ]
     assert set(summary.columns) >= {*shown, "pMSE ratio of the file"}
-    assert not [name for name in summary.columns if name.startswith(("own", "two-way", "one-way"))]
-    expected = by_label(result.utility, Statistic("two-way-worst"))
+    assert not [name for name in summary.columns if "two-way S_pMSE with" in name]
+    assert not [name for name in summary.columns if name.startswith("mean risk of")]
+    expected = by_label(result.utility, Statistic("two-way-mean"))
     pd.testing.assert_series_equal(
-        summary["worst two-way S_pMSE"].dropna(), expected, check_names=False
+        summary["mean two-way S_pMSE"].dropna(), expected, check_names=False
     )
-    assert np.isnan(summary.loc["confidential", "mean one-way S_pMSE"])
+    assert np.isnan(summary.loc["confidential", "mean two-way S_pMSE"])
     assert (
         summary.loc["confidential", "expected match risk"]
         > summary.loc["pairwise", "expected match risk"]
@@ -310,7 +306,7 @@ def test_a_variable_with_one_value_has_no_table_of_its_own(data, frames):
             same, released, scenario, settings=rw.EvaluationSettings(resamples=5), random_seed=0
         )
     assert np.isnan(by_label(found.utility, Statistic("one-way-table", "job"))["a"])
-    assert np.isfinite(by_label(found.utility, Statistic("one-way-mean"))["a"])
+    assert np.isfinite(by_label(found.utility, Statistic("two-way-mean"))["a"])
 
 
 def test_singletons_are_warned_of_as_before(data, frames):
@@ -321,7 +317,7 @@ def test_singletons_are_warned_of_as_before(data, frames):
             alone, released, scenario, settings=rw.EvaluationSettings(resamples=5), random_seed=0
         )
     assert len(caught) == 1
-    assert by_label(found.risk, Statistic("own-isolated-risk", "income"))["confidential"] <= 1
+    assert by_label(found.risk, Statistic("isolated-risk", "income"))["confidential"] <= 1
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ from riskweighted.common.errors import InputError, RiskWeightedWarning
 from riskweighted.evaluation.tables import Statistic, by_label, statistics_of
 from riskweighted.evaluation.thresholds import Thresholds
 from riskweighted.evaluation.verdicts import NOT_JUDGED, PASS, find_verdicts
-from riskweighted.measures.registry import measures
 from riskweighted.measures.settings import EvaluationSettings
 from riskweighted.utility.intervals import combine_partially_synthetic, interval_overlap
 from riskweighted.utility.regressions import checked_analysis, coefficient_intervals
@@ -62,34 +61,45 @@ def result(data, frames):
     )
 
 
-def test_the_rows_without_survey_weights_stay_what_they_are(data, frames, result):
-    plain = rw.evaluate(
+@pytest.fixture(scope="module")
+def plain(data, frames):
+    """The same without survey weights."""
+    return rw.evaluate(
         data,
         {"four": frames, "one": frames[:1]},
         SCENARIO,
-        settings=rw.EvaluationSettings(resamples=30),
+        settings=rw.EvaluationSettings(regressions=FORMULAS, resamples=30),
         random_seed=1,
     )
-    added = result.utility["key"].str.startswith("survey-") | result.utility["key"].str.startswith(
-        "regression-"
-    )
-    pd.testing.assert_frame_equal(result.utility[~added].reset_index(drop=True), plain.utility)
+
+
+def test_a_study_with_survey_weights_has_the_same_measures_once_and_says_the_weights(plain, result):
+    which = ["label", "key", "variable", "parameter", "term"]
     pd.testing.assert_frame_equal(result.risk, plain.risk)
+    both = result.utility.merge(plain.utility, on=which, validate="1:1")
+    assert len(both) == len(result.utility) == len(plain.utility)
+    weighed = {"ecdf-maximum", "total-variation", "mean", "quantile", "level-share"}
+    weighed |= {"analysis-estimate"}
+    of_variables = result.utility[result.utility["key"].isin(weighed)]
+    assert set(of_variables["key"]) == weighed
+    assert of_variables["definition"].str.contains("under the survey weights", regex=False).all()
+    differ = both[both["label"] == "confidential"].query("value_x != value_y")
+    assert {"mean", "level-share", "analysis-estimate"} <= set(differ["key"])
 
 
 def test_estimates_combine_design_based_variances(data, frames, result):
     design = rw.survey_design(data, "w", "h")
     for statistic, estimate in (
         (
-            Statistic("survey-mean", "income"),
+            Statistic("mean", "income"),
             lambda frame: rw.survey_mean(frame["income"].to_numpy(), design),
         ),
         (
-            Statistic("survey-quantile", "income", 0.9),
+            Statistic("quantile", "income", 0.9),
             lambda frame: rw.survey_quantile(frame["income"].to_numpy(), 0.9, design),
         ),
         (
-            Statistic("survey-level-share", "job", term="paid"),
+            Statistic("level-share", "job", term="paid"),
             lambda frame: rw.survey_mean((frame["job"] == "paid").to_numpy(dtype=float), design),
         ),
     ):
@@ -123,15 +133,14 @@ def test_distances_are_means_over_datasets(data, frames, result):
         rw.weighted_ecdf_distance(data["income"].to_numpy(), frame["income"].to_numpy(), weights)
         for frame in frames
     ]
-    found = by_label(result.utility, Statistic("survey-ecdf-maximum", "income"))
+    found = by_label(result.utility, Statistic("ecdf-maximum", "income"))
     assert found["four"] == pytest.approx(np.mean([one.maximum for one in distances]))
-    assert 0 < by_label(result.utility, Statistic("survey-total-variation", "job"))["four"] < 0.1
-    # only who has the job changed
-    assert by_label(result.utility, Statistic("total-variation", "job"))["four"] == 0
+    # only who has the job changed, which is nothing without weights
+    assert 0 < by_label(result.utility, Statistic("total-variation", "job"))["four"] < 0.1
 
 
-def test_every_coefficient_and_the_mean_overlap_of_each_regression(data, frames, result):
-    for key, design in (("", None), ("survey-", rw.survey_design(data, "w", "h"))):
+def test_every_coefficient_and_the_mean_overlap_of_each_regression(data, frames, plain, result):
+    for found, design in ((plain, None), (result, rw.survey_design(data, "w", "h"))):
         for formula in FORMULAS:
             analysis = checked_analysis(data, formula)
             own = coefficient_intervals(analysis, [data], synthetic=False, design=design)
@@ -139,18 +148,18 @@ def test_every_coefficient_and_the_mean_overlap_of_each_regression(data, frames,
             overlaps = []
             for name in own:
                 statistic = Statistic(
-                    f"{key}regression-coefficient", analysis.response, term=f"{name} in {formula}"
+                    "analysis-estimate", analysis.response, term=f"{name} in {formula}"
                 )
-                assert by_label(result.utility, statistic)["four"] == pytest.approx(
+                assert by_label(found.utility, statistic)["four"] == pytest.approx(
                     ours[name].estimate
                 )
-                overlaps.append(by_label(result.utility, statistic, "overlap")["four"])
+                overlaps.append(by_label(found.utility, statistic, "overlap")["four"])
                 assert overlaps[-1] == pytest.approx(
                     interval_overlap(own[name][1:3], ours[name][1:3])
                 )
             mean = by_label(
-                result.utility,
-                Statistic(f"{key}regression-overlap", analysis.response, term=formula),
+                found.utility,
+                Statistic("analysis-overlap", analysis.response, term=formula),
             )
             assert mean["four"] == pytest.approx(np.mean(overlaps))
             assert list(mean.index) == ["four", "one"]
@@ -194,7 +203,7 @@ def test_a_regression_that_some_dataset_does_not_determine_is_named_and_not_judg
             data, {"broken": broken, "whole": frames}, SCENARIO, settings=settings, random_seed=1
         ).utility
     texts = [str(each.message) for each in caught if "regression" in str(each.message)]
-    assert len(texts) == 2  # without and with survey weights
+    assert len(texts) == 1
     assert all(
         repr(formula) in text
         and "'broken'" in text
@@ -202,10 +211,10 @@ def test_a_regression_that_some_dataset_does_not_determine_is_named_and_not_judg
         and why in text
         for text in texts
     )
-    overlaps = table[table["key"].str.endswith("regression-overlap")].set_index(["label", "term"])[
+    overlaps = table[table["key"].str.endswith("analysis-overlap")].set_index(["label", "term"])[
         "value"
     ]
-    assert overlaps.loc["broken", formula].isna().all()
+    assert np.isnan(overlaps.loc["broken", formula])
     assert overlaps.drop(("broken", formula)).notna().all()
     empty = pd.DataFrame(
         {"label": [], "check": [], "parameter": [], "variable": [], "effect": [], "verdict": []}
@@ -220,12 +229,9 @@ def test_a_regression_that_some_dataset_does_not_determine_is_named_and_not_judg
         }
     )
     tables = {"summary": summary, "risk": table.iloc[:0], "utility": table, "fit_check": empty}
-    for limits in (
-        {f"regression-overlap({formula})": 0.0},
-        {f"survey-regression-overlap({formula})": 0.0},
-    ):
-        found = find_verdicts(Thresholds.from_table(limits, "thresholds"), tables)
-        assert [each.verdict for each in found] == [NOT_JUDGED, PASS]
+    limits = {f"analysis-overlap({formula})": 0.0}
+    found = find_verdicts(Thresholds.from_table(limits, "thresholds"), tables)
+    assert [each.verdict for each in found] == [NOT_JUDGED, PASS]
 
 
 def test_a_coefficient_that_some_dataset_does_not_determine_passes_no_limit_on_the_overlap(
@@ -275,41 +281,30 @@ def test_missing_values_and_special_codes_are_statuses(data, frames):
     design, income = rw.survey_design(data, "w"), rough[0]["income"]
     amount = income.notna() & (income != -8)
     for statistic, values in (
-        (Statistic("survey-mean", "income"), income.where(amount)),
-        (Statistic("survey-missing-share", "income", term="-8"), (income == -8).astype(float)),
-        (Statistic("survey-missing-share", "income", term="missing"), income.isna().astype(float)),
+        (Statistic("mean", "income"), income.where(amount)),
+        (Statistic("level-share", "income", term="-8"), (income == -8).astype(float)),
+        (Statistic("level-share", "income", term="missing"), income.isna().astype(float)),
     ):
         own = rw.survey_mean(values.to_numpy(), design)
         assert by_label(result.utility, statistic)["confidential"] == pytest.approx(own.value)
     found = by_label(
-        result.utility, Statistic("regression-coefficient", "income", term="age in income ~ age")
+        result.utility, Statistic("analysis-estimate", "income", term="age in income ~ age")
     )["confidential"]
-    assert found == pytest.approx(np.polyfit(data["age"][amount], income[amount], 1)[0])
+    root = np.sqrt(design.weights[amount])  # of squares that polyfit sums
+    slope = np.polyfit(data["age"][amount], income[amount], 1, w=root)[0]
+    assert found == pytest.approx(slope)
 
 
 def test_the_main_table_has_overlaps_and_no_row_a_coefficient(result):
     names = list(result.summary().columns)
     assert "mean overlap in job ~ age of job" in names
-    assert "survey mean of income: overlap" in names
-    assert not [name for name in names if "regression coefficient" in name or "share of" in name]
+    assert "mean of income: overlap" in names
+    assert not [name for name in names if "estimate" in name or "share of" in name]
 
 
-def test_what_tells_of_a_record_of_large_weight_has_no_rule_for_outside():
-    closed = (
-        "survey-level-share",
-        "survey-missing-share",
-        "survey-mean",
-        "survey-quantile",
-        "survey-regression-coefficient",
-    )
-    assert {measures()[key].disclosure for key in (*closed, "regression-coefficient")} == {None}
-    shown = {
-        "survey-ecdf-maximum",
-        "survey-ecdf-mean-square",
-        "survey-total-variation",
-        "survey-regression-overlap",
-    }
-    assert None not in {measures()[key].disclosure for key in shown}
+def test_a_threshold_on_a_measure_that_went_is_told_the_one_under_the_survey_weights():
+    with pytest.raises(InputError, match=r"survey-mean.*write 'mean'"):
+        Thresholds.from_table({"survey-mean": 1.0}, "thresholds")
 
 
 @pytest.mark.parametrize(

@@ -73,6 +73,7 @@ def run(tmp_path_factory):
             "r_hat": [1.0, 1.01, 1.02],
             "ess_bulk": [300.0, 200.0, 100.0],
             "divergences": [0, 1, 2],
+            "converged": [True, True, False],
         }
     )
     summary = pd.DataFrame(
@@ -80,7 +81,7 @@ def run(tmp_path_factory):
     )
     return FinishedRun(
         folder,
-        {"input": {"records": RECORDS}},
+        {"input": {"records": RECORDS}, "files": {}},
         {
             "risk": result.risk,
             "utility": result.utility,
@@ -175,7 +176,10 @@ def test_records_are_chosen_by_risk_or_by_income_the_first_of_equal_ones():
 
 def test_estimates_stand_beside_the_published_ones(run):
     table = tables.estimates(run.tables["utility"]).set_index(["measure", "label"])
-    assert len(table) == 4 * 5
+    assert len(table) == 4 * 5 + 3
+    six = table.loc[("mean", "Marginal, K = 6")]
+    assert six["lower"] < 76641.95 < six["upper"]  # the published mean under marginal weights
+    assert six["estimate"] > table.loc[("mean", "Data"), "estimate published"]
     assert table.loc[("mean", "Marginal"), "from Data, % published"] == pytest.approx(
         100 * (76641.95 / 72075.60 - 1)
     )
@@ -234,12 +238,10 @@ def test_report_of_a_run(run, tmp_path):
     assert figures == ["figure_10", "figure_2", "figure_3", "figure_8", "figure_9"]
     names = {path.stem for path in report.glob("*.csv")}
     assert names == {"facts", "fits", "table_2", "table_3", "table_4", "table_7", "risk"}
-    assert len(pd.read_csv(report / "table_4.csv")) == 20
-    assert list(pd.read_csv(report / "fits.csv")["label"]) == [
-        "Synthesizer",
-        "Marginal",
-        "Pairwise",
-    ]
+    assert len(pd.read_csv(report / "table_4.csv")) == 23
+    fits = pd.read_csv(report / "fits.csv")
+    assert list(fits["label"]) == ["Synthesizer", "Marginal", "Pairwise"]
+    assert list(fits["converged"]) == ["yes", "yes", "NO"]
     assert (report / "tables.md").read_text(encoding="utf-8").count("\n## ") == 6
     assert [path.name for path in tmp_path.iterdir()] == ["report"]
 

@@ -14,11 +14,22 @@ from handmade import given_fit
 import riskweighted as rw
 from riskweighted.common.errors import InputError
 from riskweighted.intruder.world import make_world
-from riskweighted.risk.expected import expected_risk
+from riskweighted.risk.expected import ExpectedRisk, expected_risk
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))  # experiments are no part of the package
-from experiments.claims import cases, chance, figures, measured, results, riddle, tables, text  # noqa: E402
+from experiments.claims import (  # noqa: E402
+    cases,
+    chance,
+    figures,
+    measured,
+    radii,
+    radii_text,
+    results,
+    riddle,
+    tables,
+    text,
+)
 from experiments.claims.recorded import measure as recorded  # noqa: E402
 
 COUNTS = pd.DataFrame({"jobs": np.random.default_rng(1).negative_binomial(5, 5 / 55, 120)})
@@ -302,3 +313,58 @@ def test_the_verdict_on_the_riddle_follows_its_numbers():
         "with: wide priors, K = 3. The published mean lies in the interval with: wide priors, K "
         "= 3;" in words
     )
+
+
+def test_a_rise_and_its_error_by_hand():
+    sizes = np.array([10, 10])
+    after = ExpectedRisk(np.array([[0.2, 0.5], [0.4, 0.5]]), sizes, np.ones(2), np.ones(2))
+    before = ExpectedRisk(np.array([[0.1, 0.5], [0.1, 0.5]]), sizes, np.ones(2), np.ones(2))
+    found = radii.judged(lambda now, base: (now - base).max(), after, before)
+    assert found.value == pytest.approx(0.2)
+    assert found.error == pytest.approx(0.1)  # of two blocks, 0.2 apart
+
+
+def rows_of_radii(**rises: list[float]) -> pd.DataFrame:
+    """Rows of radii.csv at 5, 15 and 70 %: rises by fit, and U_m that grows as the radius falls."""
+    rows = []
+    for fit, counts in rises.items():
+        for radius, count in zip((0.05, 0.15, 0.7), counts, strict=True):
+            row = {"case": "simulation", "radius": radius, "fit": fit, "converged": "yes"}
+            for name in ("rises by a fifth", "largest rise", "isolated risk"):
+                row |= {name: 0.1, f"{name} error": 0.01}
+            row |= {"mean risk": 0.1 + count / 1e4, "mean risk error": 0.01}
+            row |= {"risk 95 % quantile": 0.3, "risk 95 % quantile error": 0.01, "mean weight": 0.5}
+            row |= {"rises >= 0.02": count, "rises >= 0.02 error": 2.0}
+            rows.append(row | {"U_m": 0.2 - radius / 10, "U_m error": 0.001})
+    return pd.DataFrame(rows)
+
+
+LENGTHS = pd.DataFrame(
+    [("simulation", "marginal", L, 100, 0.5, length, 0.3) for L, length in
+     [(1, 3.0), (5, 5.0), (10, 5.4), (20, 5.7), (30, 5.7), (50, 5.7)]],
+    columns=["case", "fit", "L", "mean", "mean sd", "length", "length sd"],
+)  # fmt: skip
+
+
+def test_claims_are_judged_where_they_are_made():
+    rows = rows_of_radii(
+        unweighted=[0, 0, 0], control=[0, 1, 0], marginal=[450, 440, 0], pairwise=[1, 0, 0]
+    )
+    more = rows.copy()
+    more.loc[more["radius"] == 0.7, "radius"] = 0.3
+    judged = radii_text.claims(more, LENGTHS).set_index("section")["verdict"]
+    assert judged["2.4.2, Fig. 5b"] == judged["3.1, 3.2.1, Fig. 9"] == "holds"
+    assert list(judged["2.4.2"]) == [
+        "absolute rises: holds; relative ones: does not hold throughout",
+        "holds",
+    ]
+    assert judged["2.4.3, Table 5"].startswith("the reverse is found")
+    assert judged["2.4.4, Table 6"] == "too short at 1; the same at 20 as at 50"
+    none = radii_text.claims(
+        rows_of_radii(unweighted=[0, 0, 0], control=[1, 1, 1], marginal=[3, 2, 1]), LENGTHS
+    )
+    assert none.set_index("section").loc["2.4.2, Fig. 5b", "verdict"] == "not found"
+    page = radii_text.page(rows, LENGTHS)
+    assert "none of 12 rows" in page
+    rows.loc[0, "converged"] = "NO"
+    assert "unweighted at 5% (simulation) of 12 rows" in radii_text.page(rows, LENGTHS)

@@ -1,5 +1,5 @@
-"""The recorded frontier keeps what is asked of centred weights, or misses it by what docs/tuning.md
-says.
+"""The recorded frontier keeps what is asked of centred weights, or misses it by what
+docs/frontier.md says.
 """
 
 import numpy as np

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 from shared_data import FOLDER
 
 from riskweighted import Sampling, Scenario, load_synthesizer, marginal_weights, pairwise_weights
@@ -29,6 +30,8 @@ def load(path: Path):
 
 replicate = load(EXPERIMENTS / "simulation" / "replicate.py")
 fair = load(EXPERIMENTS / "fair_comparison.py")
+from experiments.pages import part_of, table_of, write_part  # noqa: E402
+
 OUR_COPY = EXPERIMENTS / "simulation_data" / "nb_mixture_n1000.csv"
 
 
@@ -133,7 +136,12 @@ def test_z_score_by_hand():
         2,
         False,
     )
-    assert replicate.compare(ours, published(-1.0)).loc[0, "flagged"]
+    # of three repetitions the limit is that of t with two degrees of freedom, and of a new draw
+    assert replicate.limit(3) == pytest.approx(stats.t.isf(stats.norm.sf(3), 2) * np.sqrt(4 / 3))
+    assert not replicate.compare(ours, published(-20.0)).loc[0, "flagged"]
+    assert replicate.compare(ours, published(-21.0)).loc[0, "flagged"]
+    many = numbers_of(np.tile([1.0, 2.0, 3.0], 8))
+    assert replicate.compare(many, published(-1.0)).loc[0, "flagged"]
     # Rounding to whole numbers adds a variance of 1/12.
     assert replicate.compare(ours, published(4.0, unit=1.0)).loc[0, "z"] == pytest.approx(
         2 / np.sqrt(1 + 1 / 12)
@@ -280,7 +288,7 @@ def test_curves_end_at_the_unweighted_synthesizer():
     assert wide.notna().all().all()
     last = wide.xs(1e6, level="scale")
     pd.testing.assert_frame_equal(last.loc["uniform"], last.loc["marginal"])
-    assert (last["largest rise"] == 0).all()
+    assert (last["whack-a-mole records"] == 0).all()
     assert (last[fair.MEAN_WEIGHT] == 1).all()
     assert (wide.xs(0.5, level="scale").loc["uniform", fair.MEAN_WEIGHT] == 0.5).all()
     alpha = {"half": pd.Series(0.5, data.index)}
@@ -323,3 +331,41 @@ def test_one_repetition_of_both_sweeps(tmp_path, monkeypatch):
     close = found[(found["measure"] == "mean") & (found["statistic"] == "value")]
     # one short chain each: the same number, not the same digits
     assert ((close["mean"] - close["published"]).abs() < 6).all()
+    shown = part_of(EXPERIMENTS / "simulation" / "RESULTS.md", "tables")
+    assert _agree(shown, replicate.to_markdown(table)) > 60
+
+
+_NUMBER = re.compile(r"(-?[\d.]+) \((\d[\d.]*|nan)\)")
+
+
+def _agree(shown: str, again: str) -> int:
+    """How many numbers of the page a small rerun has, each within six of the page's sd."""
+    numbers = 0
+    for heading in ("Table 5", "Table 6"):
+        rows = {row.pop(""): row for row in table_of(shown, heading)}
+        for row in table_of(again, heading):
+            printed = rows[row.pop("")]
+            for name, cell in row.items():
+                made = _NUMBER.search(cell)
+                if made is None:
+                    continue
+                mean, sd = map(float, _NUMBER.search(printed[name]).groups())
+                assert abs(float(made[1]) - mean) <= 6 * max(
+                    sd, 10.0 ** -len(made[1].split(".")[1])
+                )
+                numbers += 1
+    return numbers
+
+
+def test_a_part_of_a_page_is_replaced_and_read(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("# A\n\n<!-- made: one -->\n\nold\n\n<!-- end of one -->\n\nkept\n")
+    write_part(page, "one", "Table 5: x\n\n| | a |\n|---|---|\n| row | 1.0 (0.1) |\n")
+    assert page.read_text().endswith("<!-- end of one -->\n\nkept\n")
+    assert table_of(part_of(page, "one"), "Table 5") == [{"": "row", "a": "1.0 (0.1)"}]
+    with pytest.raises(ValueError, match="no part 'two'"):
+        write_part(page, "two", "")
+    same = "Table 5\n\n| | a |\n|---|---|\n| row | {} |\n\nTable 6\n\n| | b |\n|---|---|\n"
+    assert _agree(same.format("2 / 1.0 (0.1), +1"), same.format("1.5 (nan)")) == 1
+    with pytest.raises(AssertionError):
+        _agree(same.format("1.0 (0.1)"), same.format("1.7 (nan)"))

@@ -18,7 +18,7 @@ import sys
 import tempfile
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -248,6 +248,28 @@ def model(name: str, settings: str, *changes: Callable[[Path], object]) -> Calla
     return change
 
 
+def units(
+    settings: str, more: str, columns: Mapping[str, Callable[[pd.DataFrame], object]]
+) -> Callable[[Path], object]:
+    """The data in fifteen units of four, and the study with units of such settings."""
+
+    def change(folder: Path) -> None:
+        frame = pd.read_csv(folder / "data.csv")
+        within = frame.index % 4
+        frame = frame.assign(
+            house=frame.index // 4,
+            place=np.where(within == 0, "head", "child"),
+            year=2000 + within,
+        )
+        for name, make in columns.items():
+            frame = frame.assign(**{name: make(frame)})
+        frame.to_csv(folder / "data.csv", index=False)
+        text = (folder / "chain.toml").read_text()
+        (folder / "chain.toml").write_text(f"{text}{more}\n[units]\n{settings}\n")
+
+    return change
+
+
 def parquet(**columns: Callable[[pd.DataFrame], object]) -> Callable[[Path], object]:
     """The data as ``data.parquet`` with other columns, and the study pointing there."""
 
@@ -470,7 +492,7 @@ STUDY_EDITS = (
         'regression = "income ~ group"\ncoefficient = "group[T.b]"',
         'regression = "income ~ C(note)"\ncoefficient = "x ~"\nlevel = 2',
     ),
-    ("resamples = 50", "resamples = 0"),
+    ("resamples = 50", "resamples = -1"),
     ("resamples = 50", f"resamples = {HUGE}"),
     ("resamples = 50", "level = 1"),
     ("resamples = 50", 'level = "0.95"'),
@@ -931,6 +953,9 @@ SWEEP_EDITS = (
 _MODEL = 'model = "linear-regression"'
 # of a study of several variables: what is changed, and what must be said; nothing is fitted before
 CHAIN_EDITS = (
+    ('path = "data.csv"', 'path = "data.csv"\nunits = "houses.csv"', "go together"),
+    ('path = "data.csv"', 'path = "data.csv"\nunits = "houses.csv"\nkey = "id"', "houses.csv"),
+    ('path = "data.csv"', 'path = "data.csv"\nunits = "data.csv"\nkey = "id"', "stands in the"),
     (_MODEL, 'when = "nope == 1"\notherwise = -8\n' + _MODEL, "'nope', no column of the data"),
     (_MODEL, 'when = "income > 1"\notherwise = -8\n' + _MODEL, "'income'"),
     (_MODEL, "when = \"group == 'c'\"\notherwise = -8\n" + _MODEL, "a value of no record"),
@@ -1050,6 +1075,116 @@ CHAIN_DATA = {
     "no predictor": (table("data.csv", group=None), "'group'"),
     "one record": (rows("data.csv", lambda d: d.head(1)), ""),
     "no record": (rows("data.csv", lambda d: d.head(0)), ""),
+}
+# settings of units, what else of the study is changed, what is changed of the data, what is said
+UNITS = {
+    "without an id": ("time = 'year'", "", {}, "units.id"),
+    "an unknown setting": ("id = 'house'\nsize = 3", "", {}, "units.size"),
+    "an absent id": ("id = 'nope'", "", {}, "'nope'"),
+    "an id that is synthesized": ("id = 'note'", "", {}, "'note'"),
+    "an id with gaps": (
+        "id = 'house'",
+        "",
+        {"house": lambda frame: [None, *range(1, len(frame))]},
+        "missing in 1 of 60",
+    ),
+    "an id of fractions": (
+        "id = 'house'",
+        "",
+        {"house": lambda frame: frame.index + 0.5},
+        "no whole number in 60 of 60",
+    ),
+    "an id in two forms": (
+        "id = 'house'",
+        "",
+        {"house": lambda frame: ["1", "1.0", "x", *frame["house"].astype(str)[3:]]},
+        "1 identifiers in several forms",
+    ),
+    "an id that the intruder knows": (
+        "id = 'group'",
+        "",
+        {},
+        "which leaves with new numbers",
+    ),
+    "a role with gaps": (
+        "id = 'house'\nrole = 'place'\nfirst = 'head'",
+        "",
+        {"place": lambda frame: frame["place"].mask(frame.index == 2)},
+        "missing in 1 of 60",
+    ),
+    "a time with gaps": (
+        "id = 'house'\ntime = 'year'",
+        "",
+        {"year": lambda frame: frame["year"].mask(frame.index == 2)},
+        "missing in 1 of 60",
+    ),
+    "an order that is synthesized": ("id = 'house'\norder = ['note']", "", {}, "synthesized"),
+    "a time that is synthesized": ("id = 'house'\ntime = 'income'", "", {}, "synthesized"),
+    "every record alone": (
+        "id = 'house'",
+        "",
+        {"house": lambda frame: frame.index},
+        "each of the 60 units",
+    ),
+    "too many members": ("id = 'house'\nmost_members = 2", "", {}, "15 of 15 units"),
+    "a role without its first": ("id = 'house'\nrole = 'place'", "", {}, "go together"),
+    "a first that no role is": (
+        "id = 'house'\nrole = 'place'\nfirst = 'boss'",
+        "",
+        {},
+        "no level of the role",
+    ),
+    "two first members": (
+        "id = 'house'\nrole = 'place'\nfirst = 'head'",
+        "",
+        {"place": lambda frame: "head"},
+        "15 of 15 units hold",
+    ),
+    "no first member": (
+        "id = 'house'\nrole = 'place'\nfirst = 'head'",
+        "",
+        {"place": lambda frame: ["head", *["child"] * (len(frame) - 1)]},
+        "14 of 15 units hold",
+    ),
+    "what differs within units": (
+        "id = 'house'\nunit_level = ['group']",
+        "",
+        {},
+        "differs within [0-9]+ of 15 units",
+    ),
+    "two records at a time": (
+        "id = 'house'\ntime = 'year'",
+        "",
+        {"year": lambda frame: 2000},
+        "45 records have the unit and",
+    ),
+    "a time that is none": (
+        "id = 'house'\ntime = 'place'",
+        "",
+        {},
+        "no time in 60 of 60",
+    ),
+    "a time and an order": ("id = 'house'\ntime = 'year'\norder = ['place']", "", {}, "leave out"),
+    "another cluster": (
+        "id = 'house'",
+        "[evaluation]\ncluster = 'group'",
+        {},
+        "evaluation.cluster",
+    ),
+    "another unit": ("id = 'house'", "unit = 'group'", {}, "release.unit"),
+    "a guarantee": ("id = 'house'", "[guarantee]\nepsilon = 2.0", {}, "leave out"),
+    "a formula": (
+        "id = 'house'",
+        "[synthesizer.variables.note]\nformula = 'note ~ group'",
+        {},
+        "other members",
+    ),
+    "units in the synthesizer": (
+        "id = 'house'",
+        "[synthesizer.units]\nid = 'house'",
+        {},
+        "no setting 'units'|synthesizer",
+    ),
 }
 CHAIN_SWEEP_EDITS = (
     ("income.transform", "nope.transform", "unknown setting"),
@@ -1208,6 +1343,8 @@ def catalogue() -> Iterator[Case]:
         yield Case(f"chain {number}: {new[:80]}", CHAIN_RUN, edit("chain.toml", old, new), says)
     for name, (change, says) in CHAIN_DATA.items():
         yield Case(f"chain, data: {name}", CHAIN_RUN, change, says)
+    for name, (settings, more, columns, says) in UNITS.items():
+        yield Case(f"units: {name}", CHAIN_RUN, units(settings, more, columns), says)
     for old, new, says in CHAIN_SWEEP_EDITS:
         yield Case(f"chain, sweep: {new}", CHAIN_SWEEPS, edit("chain_sweep.toml", old, new), says)
     for options, says in CHAIN_OPTIONS:

@@ -345,19 +345,18 @@ def test_a_level_is_compared_in_all_and_by_group(fits):
     table = rw.check_fit(fitted, scenario=rw.Scenario(known="g", synthetic="kind"), random_seed=1)
     assert rw.fit_verdict(table) == "fits"
     rows = table.set_index(["check", "parameter"])["confidential"]
-    assert rows["check-level", "c"] == (frame["kind"] == "c").mean()
+    assert rows["check-share", "level c"] == (frame["kind"] == "c").mean()
     assert (
-        rows["check-level-of-group", "g=b: a"]
+        rows["check-share-of-some", "g=b: a"]
         == (frame.loc[frame["g"] == "b", "kind"] == "a").mean()
     )
-    pairs = {"check-two-way", "check-crossed"}
     assert set(table["check"]) == {
-        "check-model",
-        "check-level",
-        "check-level-of-group",
+        "fits",
+        "check-share",
+        "check-share-of-some",
         "check-pit-distance",
         "check-pit-outer",
-        *pairs,
+        "check-pairs",
     }
     constant = fit_at(
         fitted.synthesizer, frame, {"coefficient": np.array([3.0, 0, 0, 3.0, 0, 0])}, count=20

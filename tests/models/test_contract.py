@@ -145,7 +145,6 @@ BAYESIAN = [(name, settings) for name, settings in CASES if name != "top-coding"
 # test_transformation.py.
 CENTRED = "what centred weights take off is what mass says"
 CLIPPED = "what a centred clip takes off is what mass says"
-COUNTED = "counted rows are prepared as their file"
 ON_A_GRID = {"transformation", "two-part"}
 # in test_categorical.py and test_counts.py
 OF_LEVELS = {"counts", "logistic", "multinomial", "ordinal"}
@@ -308,7 +307,6 @@ def test_the_whole_contract_holds(name, settings):
         uncentred = "value" in settings or name == "negative-binomial"
         # which no guarantee takes
         needless = ({CENTRED} if uncentred else set()) | ({CLIPPED} if name in ON_A_GRID else set())
-        needless |= {COUNTED} if name == "hierarchical" else set()
         assert [clause for clause in skipped if clause not in needless] == (
             [] if name in ON_A_GRID - without else ["inverse inverts mass"]
         )

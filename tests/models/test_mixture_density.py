@@ -223,7 +223,7 @@ def test_rounded_responses_are_sampled_in_large_files_and_the_table_says_how_far
     monkeypatch.setattr("riskweighted_models.normal_mixture._EXACT_UP_TO", 300)
     rough = confidential.assign(rent=np.exp(5 + 0.6 * np.random.default_rng(8).normal(size=N)))
     short = {"random_seed": 1, "draws": 200, "tune": 200, "chains": 2}
-    monkeypatch.setattr("riskweighted_models.normal_mixture.COUNTED_TO", 0.1)
+    monkeypatch.setattr("riskweighted_models.normal_mixture._ROUNDED_TO", 0.1)
     fits = [
         rw.fit(NormalMixture("rent ~ 1", components=1, exact=exact), rough, **short)
         for exact in (False, True)

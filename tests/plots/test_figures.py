@@ -403,6 +403,11 @@ def test_sweep_bands():
     np.testing.assert_allclose([heights.min(), heights.max()], [1.1, 2.2])
     one = rw.plot_sweep(sweep().query("repetition == 0"), "radius", "mean risk")
     assert one.get_title(loc="left") == "One repetition each: no Monte Carlo band."
+    table = sweep().query("repetition == 0").assign(error=0.5)
+    ax = rw.plot_sweep(table, "radius", "mean risk")
+    heights = ax.collections[0].get_paths()[0].vertices[:, 1]
+    low, high = np.sort(ax.lines[0].get_ydata())[[0, -1]]
+    np.testing.assert_allclose([heights.min(), heights.max()], [low - 1, high + 1])
 
 
 def test_rank_histogram_by_hand():

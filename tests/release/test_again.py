@@ -13,7 +13,7 @@ from riskweighted.common.errors import InputError
 from riskweighted.common.fingerprints import file_hash
 from riskweighted.common.progress import Quiet
 from riskweighted.release.pack import check_release, release_run
-from riskweighted.runs.again import _work, refuse_other_tables, refuse_what_is_not_made
+from riskweighted.runs.again import refuse_other_tables, refuse_what_is_not_made, work_of
 from riskweighted.runs.finished import TABLES, load_run
 
 VERDICTS = "tables/disclosure_verdicts.csv"
@@ -110,7 +110,7 @@ def test_what_was_edited_and_hashed_again_does_not_leave(tmp_path, name, change,
 def test_what_a_fit_says_of_its_convergence_is_held_to_its_draws(tmp_path):
     """Archive and table agree with each other, and the archive is sealed anew."""
     folder, archive = copied_run(tmp_path), "confidential/posterior/pairwise.zip"
-    fit = _work(load_run(folder), confidential_data(), Quiet()).fit("pairwise")
+    fit = work_of(load_run(folder), confidential_data(), Quiet()).fit("pairwise")
     fit.changed(diagnostics=fit.block.diagnostics.assign(ess_bulk=999.0)).save(folder / archive)
     convergence = pd.read_csv(folder / "tables/convergence.csv")
     convergence.loc[convergence["label"] == "pairwise", "ess_bulk"] = 999.0

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from finished_run import ENTROPY
+from finished_run import ENTROPY, accepting
 from typer.testing import CliRunner
 
 from riskweighted.commands.main import app
@@ -21,7 +21,6 @@ from riskweighted.data.layout import CsvLayout
 from riskweighted.data.variable import Variable
 from riskweighted.data.variables import Variables
 from riskweighted.release.analysis_code import Predictor, PublishedAnalysis, combining_code
-from riskweighted.release.contents import failing_schemes
 from riskweighted.release.pack import check_release, release_run
 from riskweighted.reports.render import render_report
 from riskweighted.runs.finished import load_run
@@ -145,9 +144,8 @@ def runs(folder, studies):
 def packs(folder, runs):
     made = {}
     for ending, run in runs.items():
-        why = WHY if failing_schemes(run, [SCHEME]) else ""
         made[ending] = release_run(
-            run, folder / f"pack-{ending}", schemes=[SCHEME], formats=FORMATS, accept_fail=why
+            run, folder / f"pack-{ending}", schemes=[SCHEME], formats=FORMATS, **accepting(run)
         ).folder
     return made
 
@@ -272,9 +270,8 @@ def test_a_pack_is_held_to_what_the_survey_said(folder, runs, packs):
             check_release(packs["sav"], runs["sav"])
     finally:
         path.write_text(before, encoding="utf-8")
-    why = WHY if failing_schemes(runs["csv"], [SCHEME]) else ""
     pack = release_run(
-        runs["csv"], folder / "plain", schemes=[SCHEME], accept_fail=why, plain_csv=True
+        runs["csv"], folder / "plain", schemes=[SCHEME], plain_csv=True, **accepting(runs["csv"])
     ).folder
     first = f"data/{SCHEME}/synthetic_{SCHEME}_1.csv"
     assert (pack / first).read_bytes() == (packs["sav"] / first).read_bytes()

@@ -32,7 +32,7 @@ from riskweighted.runs.finished import load_run
 TEXTS = [
     "README.md", "codebook.md", "codebook.csv", "how_to_combine.md",
     "combine.py", "combine.R", "combine.sas", "combine.do",
-    "report.html", "sign_off.md", "manifest.json", "data/pairwise/README.txt",
+    "report.html", "sign_off.md", "methods.md", "manifest.json", "data/pairwise/README.txt",
 ]  # fmt: skip
 DATA = [f"data/pairwise/synthetic_pairwise_2.{name}" for name in FORMATS]
 PNG = base64.b64decode(

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from finished_run import ENTROPY, SETTINGS, confidential_data, copied_run, finished_run
+from pages import without_figures
 
 from riskweighted.common.errors import InputError, RiskWeightedWarning
 from riskweighted.common.fingerprints import file_hash
@@ -131,12 +132,13 @@ def made(tmp_path_factory):
     """A pack with its report; `reported` is a copy of it, with the times and modes of every
     file.
     """
-    return release_run(
-        load_run(finished_run()),
-        tmp_path_factory.mktemp("made") / "pack",
-        schemes=["pairwise"],
-        report=render_report,
-    ).folder
+    with without_figures():
+        return release_run(
+            load_run(finished_run()),
+            tmp_path_factory.mktemp("made") / "pack",
+            schemes=["pairwise"],
+            report=render_report,
+        ).folder
 
 
 @pytest.fixture
@@ -145,6 +147,7 @@ def reported(made, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("no_figures")
 def test_a_forged_report_whose_hash_is_in_the_manifest_and_an_empty_folder_are_refused(reported):
     run, pack = load_run(finished_run()), reported
     (pack / "data" / "more").mkdir()
@@ -160,6 +163,7 @@ def test_a_forged_report_whose_hash_is_in_the_manifest_and_an_empty_folder_are_r
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("no_figures")
 def test_files_tell_neither_when_nor_by_whom_they_were_made(reported):
     run, pack = load_run(finished_run()), reported
     paths = [pack, *pack.rglob("*")]

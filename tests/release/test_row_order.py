@@ -4,13 +4,12 @@ rows, names of files, in every format.
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from finished_run import ENTROPY, SETTINGS
+from finished_run import ENTROPY, SETTINGS, accepting
 from typer.testing import CliRunner
 
 from riskweighted.commands.main import app
@@ -19,8 +18,7 @@ from riskweighted.data.io import read_table, write_table
 from riskweighted.data.variables import Variables
 from riskweighted.disclosure.row_order import UNLIKELY, order_chance
 from riskweighted.disclosure.shuffle import leaving_rows
-from riskweighted.parts.gather import ORDER
-from riskweighted.release import by_parts, leaving
+from riskweighted.release import leaving
 from riskweighted.release.contents import Contents, write_pack
 from riskweighted.release.pack import FORMATS, check_release, release_run
 from riskweighted.runs.file_order import (
@@ -93,7 +91,7 @@ def run(tmp_path_factory):
 @pytest.fixture(scope="module")
 def pack(run):
     made = release_run(
-        run, run.folder.parent / "pack", schemes=run.schemes, formats=FORMATS, accept_fail="a test"
+        run, run.folder.parent / "pack", schemes=run.schemes, formats=FORMATS, **accepting(run)
     )
     return made.folder
 
@@ -187,7 +185,7 @@ def as_before(monkeypatch):
 def test_a_release_in_the_order_of_the_file_is_refused(run, tmp_path, monkeypatch):
     as_before(monkeypatch)
     with pytest.raises(InputError, match="rows in an order that is that of 'income'"):
-        release_run(run, tmp_path / "pack", schemes=["unweighted"], accept_fail="a test")
+        release_run(run, tmp_path / "pack", schemes=["unweighted"], **accepting(run, "unweighted"))
 
 
 @pytest.mark.slow
@@ -203,7 +201,7 @@ def test_of_an_older_pack_it_is_said_what_it_gives_away(run, tmp_path, monkeypat
             ("csv", "parquet"),
             {},
             lambda run: "bounds found in the data, which are not public, 0 to 7",
-            "x",
+            accepting(run, "unweighted")["accept_fail"],
         )
         write_pack(contents, tmp_path / "pack")
     path = tmp_path / "pack" / "manifest.json"
@@ -308,19 +306,3 @@ def test_a_column_in_the_order_of_the_file_has_new_numbers_or_is_refused_or_decl
     assert list(order_told(declared, measured)) == []
     mixed = measured.assign(income=rng.permutation(measured["income"]))
     assert list(order_told(study, mixed)) == []
-
-
-@pytest.mark.quick
-def test_a_part_that_tells_the_order_of_the_file_is_refused():
-    data = sorted_file().assign(**{ORDER: np.arange(N)})
-    study, patterns = made_study(Path(), columns=["place"], unit=None), np.zeros(N, dtype=int)
-    job = SimpleNamespace(study=study, numbers=range(3), target="income")
-    order = leaving_rows(N, np.random.default_rng(1))
-    by_parts._check_order(job, data, patterns, order)
-    with pytest.raises(InputError, match="rows of a part stand in an order"):
-        by_parts._check_order(job, data, patterns, np.arange(N))
-    job.study = made_study(Path(), columns=["person"], unit=None)
-    with pytest.raises(
-        InputError, match="'person' leaves unaltered and stands in the order of the file"
-    ):
-        by_parts._check_order(job, data, patterns, order)

@@ -34,7 +34,7 @@ from riskweighted.sampling.block_fit import BlockFit
 from riskweighted.sampling.convergence import no_diagnostics
 from riskweighted.sequence.fit import Fit
 
-pytestmark = pytest.mark.usefixtures("no_pictures")
+answer_alone = pytest.mark.usefixtures("no_figures")
 LIMITS = {"expected-mean-risk": 0.001, "ecdf-maximum": 0.9, "expected-maximum-risk": 0.9}
 
 
@@ -74,6 +74,7 @@ def answer_of(page):
 
 
 @pytest.mark.slow
+@answer_alone
 def test_it_says_what_comes_first_and_what_next(run):
     """The verdicts, the largest reason and the next command, in that order, before any figure; no
     folder is told.
@@ -121,6 +122,7 @@ def test_a_reason_that_may_not_be_seen_is_not_what_comes_next(run):
 
 
 @pytest.mark.parametrize("internal", [False, True])
+@answer_alone
 def test_it_says_of_every_scheme_what_it_has_and_whether_it_passes(run, internal):
     verdicts, figures, section = answer_of(render_report(run, internal=internal))
     assert [row[0] for row in verdicts[1:]] == list(run.schemes)
@@ -174,6 +176,7 @@ def test_it_says_of_every_scheme_what_it_has_and_whether_it_passes(run, internal
         ({"expected-mean-risk": 0.001}, "Fail", "Expected risk, mean over all 0.", "fail"),
     ],
 )
+@answer_alone
 def test_who_passes_without_a_threshold_on_utility_is_not_judged_on_it(
     run, limits, verdict, why, state
 ):
@@ -208,6 +211,7 @@ def test_who_passes_without_a_threshold_on_utility_is_not_judged_on_it(
     } == {FAIL if state == "fail" else PASS}
 
 
+@answer_alone
 def test_without_thresholds_it_says_so():
     verdicts, _, section = answer_of(render_report(finished()))
     assert {row[1] for row in verdicts[1:]} == {"Pass"}
@@ -257,6 +261,7 @@ def exploded(n=3000):
 
 
 @pytest.mark.long
+@pytest.mark.usefixtures("no_pictures")
 def test_a_mixture_whose_largest_value_is_forty_times_the_datas_comes_out_red(run):
     data, checks = exploded()
     found = checks.set_index("check")
@@ -265,7 +270,7 @@ def test_a_mixture_whose_largest_value_is_forty_times_the_datas_comes_out_red(ru
     assert rw.fit_verdict(checks) == MISFITS
     # all else looks perfect
     assert set(checks.loc[checks["verdict"] == MISFITS, "check"]) == {
-        "check-model",
+        "fits",
         "check-sd",
         "check-largest",
     }
@@ -292,6 +297,7 @@ def test_a_mixture_whose_largest_value_is_forty_times_the_datas_comes_out_red(ru
     assert f"{data['income'].max():.0f}" not in page
 
 
+@answer_alone
 def test_a_fit_that_did_not_converge_comes_out_red(run):
     tables = dict(run.tables)
     tables["summary"] = tables["summary"].assign(converged=[np.nan, "yes", "NO"])

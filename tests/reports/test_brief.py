@@ -39,11 +39,11 @@ from riskweighted.runs.finished import load_run
 from riskweighted.runs.measured import summary_table
 from riskweighted.runs.refusals import Accepted, outlook, refusal
 
-pytestmark = pytest.mark.usefixtures("no_pictures")
+pytestmark = pytest.mark.usefixtures("no_figures")
 OUTSIDE = seen_outside(120)
 _KEPT = {"expected-mean-risk": 0.9}
 _BROKEN = {"expected-mean-risk": 0.0001}
-_UNMEASURED = {"tcap": 0.5}
+_UNMEASURED = {"dcap-zero": 0.5}
 _DISCLOSED = (
     *itertools.product(("pass",), ({}, _KEPT, _BROKEN, _UNMEASURED)),
     *itertools.product(("warn", "refuse", "not judged", "not shown"), ({}, _BROKEN)),

@@ -185,7 +185,7 @@ def test_codes_are_no_amounts_that_share_digits():
 
 def test_shares_of_levels_and_codes_with_intervals_stay_inside(pages):
     inside, outside = tables_of(pages[True]), tables_of(pages[False])
-    assert {row[0] for row in inside["shares-2"][1:]} == {"share coded missing", "share coded -8"}
+    assert {row[0] for row in inside["shares-2"][1:]} == {"share of missing", "share of -8"}
     assert not any(key.startswith("shares") for key in outside)
 
 

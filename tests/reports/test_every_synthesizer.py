@@ -13,7 +13,6 @@ from typer.testing import CliRunner
 
 from riskweighted.commands.main import app
 from riskweighted.contract.synthesizer import baseline_names, load_synthesizer, synthesizer_names
-from riskweighted.parts.run import run_by_parts
 from riskweighted.runs.run import run_study
 from riskweighted.runs.study import load_study, make_study
 
@@ -116,9 +115,10 @@ def test_of_a_run_of_several_variables():
 
 
 @pytest.mark.long
-def test_of_a_run_of_data_in_parts(tmp_path):
+def test_of_a_run_whose_fit_is_of_a_sample(tmp_path):
     write_parts(tmp_path, people(300), [150])
-    run_by_parts(load_study(study_file(tmp_path)), tmp_path / "results", workers=1)
+    file = study_file(tmp_path, identified='id = "hh"\nfitted = 150')
+    run_study(load_study(file), tmp_path / "results")
     assert_all_is_made(tmp_path / "results")
 
 

@@ -109,6 +109,7 @@ def test_the_first_maps_are_of_what_isolated_records_teach(internal, releasable)
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("no_pictures")
 def test_the_next_maps_are_of_disclosure_where_that_was_judged(run, internal):
     maps = [
         rows for key, rows in tables_of(internal).items() if re.fullmatch(r"map-\d+-table", key)
@@ -443,6 +444,7 @@ def command(*arguments):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("no_figures")
 def test_the_command_writes_once_and_whole(tmp_path):
     folder = copied_run(tmp_path)
     assert command(folder).exit_code == 0
@@ -482,6 +484,7 @@ def test_the_command_refuses_wrong_places(tmp_path, out, named):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("no_figures")
 def test_the_command_names_absent_data(tmp_path):
     folder = copied_run(tmp_path)
     (tmp_path / "data.csv").rename(tmp_path / "moved.csv")
@@ -510,7 +513,7 @@ def test_the_checks_of_the_fits_are_shown_once_and_outside_by_their_rules(
     run, internal, releasable
 ):
     table = run.tables["fit_check"]
-    rows = table[(table["label"] == "unweighted") & (table["check"] != "check-model")]
+    rows = table[(table["label"] == "unweighted") & (table["check"] != "fits")]
     inside, outside = (tables_of(page)["fit-checks"] for page in (internal, releasable))
     assert inside[0] == [
         "Statistic",
@@ -534,8 +537,8 @@ def test_the_checks_of_the_fits_are_shown_once_and_outside_by_their_rules(
         == shown["Largest value over the largest confidential one"]
         == "not shown"
     )
-    assert shown["Share of zero values"] == "fewer than 10"
-    assert shown["Share of positive values"] == "all but fewer than 10"
+    assert shown["Share of zero"] == "fewer than 10"
+    assert shown["Share of positive"] == "all but fewer than 10"
     for page in (internal, releasable):
         assert "unweighted: the model fits." in page
         assert 'class="alarm"' not in page

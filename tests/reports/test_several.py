@@ -13,7 +13,7 @@ from finished_run import confidential_data, finished_run
 
 import riskweighted as rw
 from riskweighted.evaluation.tables import Statistic, by_label, distinct
-from riskweighted.measures import matching, own_risk, tables
+from riskweighted.measures import tables
 from riskweighted.measures.registry import measures
 from riskweighted.release.leak_check import gather_secrets
 from riskweighted.release.leak_text import problems_in_text
@@ -31,8 +31,8 @@ SCENARIO = rw.Scenario(
 OF_SEVERAL = {
     one.key
     for one in measures().values()
-    if one.compute in (matching.joint, own_risk.alone, tables.compared, tables.told_apart)
-}
+    if one.compute is tables.compared and one.needs != "data alone"
+} | {"expected-match", "isolated-risk"}
 
 
 def bootstrapped(data, seed):
@@ -58,9 +58,9 @@ def several():
     )
     tables = dict(run.tables)
     for name, rows in (("risk", found.risk), ("utility", found.utility)):
-        tables[name] = pd.concat(
-            [run.tables[name], rows[rows["key"].isin(OF_SEVERAL)]], ignore_index=True
-        )
+        alone = (rows["key"] == "mean-risk") & rows["variable"].notna()
+        wanted = rows[rows["key"].isin(OF_SEVERAL) | alone]
+        tables[name] = pd.concat([run.tables[name], wanted], ignore_index=True)
     summary = found.summary()
     added = summary[
         [column.name for column in found.columns() if column.statistic.key in OF_SEVERAL]
@@ -112,10 +112,7 @@ def test_the_tables_hold_what_was_measured(several, pages, internal):
         expected = by_label(utility, Statistic("two-way-table", row[0], term=row[1]))[labels]
         np.testing.assert_allclose([float(cell) for cell in row[2:]], expected, rtol=5e-3)
     assert "file" not in shown
-    of_file = [
-        measures()[key].words.lower()
-        for key in ("one-way-mean", "two-way-mean", "two-way-worst", "file-propensity")
-    ]
+    of_file = [measures()[key].words.lower() for key in ("two-way-mean", "file-propensity")]
     assert [
         name for name in (row[0].lower() for row in shown["main"]) if name in of_file
     ] == of_file
@@ -124,11 +121,11 @@ def test_the_tables_hold_what_was_measured(several, pages, internal):
     of_risk = [row for row in shown["own-risk"][1:] if row not in holes]
     for row in of_risk:
         key = {
-            "Own mean risk": "own-mean-risk",
-            "Own risk of isolated records": "own-isolated-risk",
+            "Mean risk": "mean-risk",
+            "Risk of isolated records": "isolated-risk",
         }[row[1]]
         expected = by_label(risk, Statistic(key, row[0]))[["confidential", *labels]]
-        if internal or key == "own-mean-risk":
+        if internal or key == "mean-risk":
             np.testing.assert_allclose([float(cell) for cell in row[2:]], expected, atol=6e-4)
         else:
             # of at least 6 of 120 records, fewer than the minimum count
@@ -174,11 +171,11 @@ def test_every_measure_has_one_entry_in_the_glossary(pages):
         wanted = {
             "Distance of its table over chance (S_pMSE)",
             "Distance of its table with another variable over chance (S_pMSE)",
-            "Own mean risk",
             "How well a model tells the files apart, over chance (pMSE ratio)",
             "Expected match risk",
         }
         assert wanted <= set(terms)
+        assert any(term.startswith("Mean risk") for term in terms)
         assert not any(term.startswith("Distance of its table of") for term in terms)
 
 
@@ -214,12 +211,12 @@ def test_a_column_that_the_data_lack_is_withheld(several):
 
 def test_a_run_of_several_variables_has_the_tables_that_it_must(several, tmp_path):
     check_tables(several.tables, several.schemes, SCENARIO.synthetic, tmp_path)
-    assert {one.key for one in distinct(several.tables["utility"])} >= {"two-way-worst"}
+    assert {one.key for one in distinct(several.tables["utility"])} >= {"two-way-mean"}
     short = {
         **several.tables,
-        "summary": several.tables["summary"].drop(columns="worst two-way S_pMSE"),
+        "summary": several.tables["summary"].drop(columns="mean two-way S_pMSE"),
     }
-    with pytest.raises(rw.InputError, match="lacks the column 'worst two-way S_pMSE'"):
+    with pytest.raises(rw.InputError, match="lacks the column 'mean two-way S_pMSE'"):
         check_tables(short, several.schemes, SCENARIO.synthetic, tmp_path)
 
 

@@ -10,15 +10,7 @@ from hypothesis import given, settings, strategies as st
 import riskweighted as rw
 from riskweighted.evaluation.tables import Statistic, by_label
 from riskweighted.intruder.world import make_world
-from riskweighted.risk.holes import (
-    WIDTHS,
-    Extent,
-    Line,
-    found_on,
-    lowest_bins,
-    pooled_copies,
-    sizes_within,
-)
+from riskweighted.risk.holes import WIDTHS, found_by_holes, lowest_bins
 
 
 def test_the_lowest_bin_by_hand():
@@ -71,26 +63,12 @@ def incomes(hole, n=200, known="a"):
 SCENARIO = rw.Scenario(known="known", synthetic="income", radius=0.2)
 
 
-def found_in_holes(paired, variable):
-    """Which records the guess of each width finds, (widths, n), of a file in one part."""
-    extent = Extent.of(paired, variable)
-    while (bins := extent.unsettled()) is not None:
-        extent = extent._replace(sizes=extent.sizes.finer(sizes_within(paired, variable, bins)))
-    line = Line.of(paired.world.scenario, variable, extent)
-    pooled = (
-        lowest_bins(pooled_copies(paired, variable, line)[None], line.step)[:, 0]
-        if line.bins
-        else np.empty(0)
-    )
-    return found_on(paired, variable, line, pooled)
-
-
 @given(st.floats(np.log(70), np.log(140)), st.integers(0, 10**6))
 @settings(max_examples=25)
 def test_a_planted_hole_is_found(log_hole, seed):
     hole, rng = float(np.exp(log_hole)), np.random.default_rng(seed)
     data = incomes(hole)
-    found = found_in_holes(
+    found = found_by_holes(
         make_world(data, SCENARIO).pair(pack(data["income"], 20, rng, hole=hole)), "income"
     )
     assert found[:2, :20].all()  # by the widths that are narrower than the hole
@@ -106,10 +84,10 @@ def test_each_pattern_of_many_copies_has_a_guess_of_its_own():
         pack(data["income"][:200], 20, rng, hole=hole, known=known) for known, hole in holes.items()
     ]
     frames = [pd.concat(both, ignore_index=True) for both in zip(*made, strict=True)]
-    found = found_in_holes(make_world(data, SCENARIO).pair(frames), "income")
+    found = found_by_holes(make_world(data, SCENARIO).pair(frames), "income")
     assert found[:2, data["income"] < 1e6].all()
     few = frames[:2]  # 400 copies of each: all are pooled, and there is one guess
-    pooled = found_in_holes(make_world(data, SCENARIO).pair(few), "income")
+    pooled = found_by_holes(make_world(data, SCENARIO).pair(few), "income")
     assert not (pooled[:, :20].any(axis=1) & pooled[:, 200:220].any(axis=1)).any()
 
 
@@ -122,7 +100,7 @@ def test_an_absolute_radius_has_holes_on_the_scale_of_the_values(shift):
         pd.DataFrame({"income": rng.choice(np.r_[0:40, 60:100], n) + rng.random(n) + shift})
         for _ in range(10)
     ]
-    found = found_in_holes(make_world(data, scenario).pair(frames), "income")
+    found = found_by_holes(make_world(data, scenario).pair(frames), "income")
     assert found.mean(axis=1).tolist() == [0.1] * len(WIDTHS)
 
 
@@ -134,11 +112,11 @@ def test_codes_and_missing_values_are_neither_copies_nor_found():
     for frame in frames:
         frame.loc[rng.random(200) < 0.2, "income"] = -8.0
     scenario = rw.Scenario(known="known", synthetic="income", radius=0.2, codes={"income": -8})
-    found = found_in_holes(make_world(data, scenario).pair(frames), "income")
+    found = found_by_holes(make_world(data, scenario).pair(frames), "income")
     assert found.sum(axis=1)[:2].tolist() == [10, 10]
     exact = rw.Scenario(known="known", synthetic="income", radius=0, codes={"income": -8})
     # who looks for the exact value finds nobody
-    assert not found_in_holes(make_world(data, exact).pair(frames), "income").any()
+    assert not found_by_holes(make_world(data, exact).pair(frames), "income").any()
 
 
 def test_an_evaluation_says_whom_it_finds_of_all_and_of_isolated_records():
@@ -150,6 +128,6 @@ def test_an_evaluation_says_whom_it_finds_of_all_and_of_isolated_records():
     scores = by_label(risk, Statistic("hole-attack", "income"))
     assert list(scores.index) == ["holes", "smooth"]  # nobody attacks the data themselves
     assert scores["holes"] == pytest.approx(
-        found_in_holes(make_world(data, SCENARIO).pair(holes), "income").mean(axis=1).max()
+        found_by_holes(make_world(data, SCENARIO).pair(holes), "income").mean(axis=1).max()
     )
     assert scores["holes"] > 0.1

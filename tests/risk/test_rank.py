@@ -50,8 +50,28 @@ def test_averages_datasets_and_is_zero_for_the_data_itself():
     assert both.tolist() == (rank_measure(confidential, far, scenario) / 2).tolist()
 
 
-def test_needs_one_numeric_variable():
-    frame = pd.DataFrame({"y": [1.0], "z": [2.0], "c": ["a"]})
-    for synthetic in (("y", "z"), "c"):
-        with pytest.raises(InputError, match="one numeric"):
-            rank_measure(frame, frame, Scenario(synthetic=synthetic))
+@settings(max_examples=60)
+@given(
+    st.lists(st.tuples(st.sampled_from(["a", "b"]), *[values] * 6), min_size=1, max_size=12),
+    st.sampled_from([2, 3]),
+)
+def test_of_several_variables_a_record_lies_between_in_every_one(rows, count):
+    names = ["y", "z", "w"][:count]
+    table = pd.DataFrame(rows, columns=["g", "y", "z", "w", "ys", "zs", "ws"])
+    synthetic = table.assign(**{name: table[f"{name}s"] for name in names})
+    scenario = Scenario(known="g", synthetic=names, singletons="paper")
+    measure = rank_measure(table, synthetic, scenario)
+    for i, g in enumerate(table["g"]):
+        ends = [sorted((table.at[i, name], synthetic.at[i, name])) for name in names]
+        pattern = synthetic[table["g"] == g]
+        inside = [
+            (low < pattern[name]) & (pattern[name] < high)
+            for name, (low, high) in zip(names, ends, strict=True)
+        ]
+        assert measure[i] == pytest.approx(np.logical_and.reduce(inside).mean())
+
+
+def test_needs_a_numeric_variable():
+    frame = pd.DataFrame({"y": [1.0], "c": ["a"]})
+    with pytest.raises(InputError, match="needs a numeric"):
+        rank_measure(frame, frame, Scenario(synthetic="c"))

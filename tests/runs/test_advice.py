@@ -299,7 +299,9 @@ def misfitting():
         "threshold": 0.01,
         "where": "",
     }
-    checks = pd.DataFrame([row | {"check": "check-spike", "parameter": "1", "verdict": "misfits"}])
+    checks = pd.DataFrame(
+        [row | {"check": "check-share", "parameter": "exactly 1", "verdict": "misfits"}]
+    )
     return [Verdict("unweighted", Statistic(FITS.statistic.key), 0, 1, None, FAIL, "misfits")], {
         "fit_check": checks
     }

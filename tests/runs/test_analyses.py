@@ -40,6 +40,7 @@ def run(tmp_path_factory):
     confidential_data().to_csv(folder / "data.csv", index=False)
     settings = SETTINGS | {
         "weights": {"schemes": ["unweighted"]},
+        "sampling": {"draws": 20, "tune": 60, "chains": 2},
         "evaluation": {"analyses": [GOOD, BROKEN], "resamples": 20},
         "thresholds": {"analysis-overlap": 0.01},
     }
@@ -75,7 +76,7 @@ def test_a_run_goes_on_and_names_what_failed(run):
         f"a in {GOOD}",
         f"b in {GOOD}",
     }
-    assert f"mean overlap of {GOOD}" in finished.tables["summary"]
+    assert f"mean overlap in {GOOD}" in finished.tables["summary"]
     frames = finished.synthetic["unweighted"]
     expected = [np.log(frame["income"][frame["group"] == "b"]).mean() for frame in frames]
     value = utility[(utility["term"] == f"b in {GOOD}") & (utility["label"] == "unweighted")][
@@ -100,7 +101,7 @@ def test_nothing_is_imported_to_read_a_run(run):
 @pytest.mark.parametrize("internal", [True, False])
 def test_the_page_shows_overlaps_and_inside_the_estimates(run, internal):
     page = rw.render_report(run[0], internal=internal)
-    assert f"mean overlap of {GOOD}" in page.lower()
+    assert f"mean overlap in {GOOD}" in page.lower()
     assert (f"b in {GOOD}" in page) == internal
     assert "secret" not in page
 

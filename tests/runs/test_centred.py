@@ -34,6 +34,7 @@ def study(tmp_path, monkeypatch):
         "resamples = 50",
         'resamples = 50, regression = "income ~ smokes", coefficient = "smokes[T.yes]"',
     )
+    text = text.replace("[release]", "[sampling]\nchains = 2\ndraws = 60\ntune = 100\n[release]")
     (tmp_path / "study.toml").write_text(text)
     return load_study("study.toml")
 
@@ -64,6 +65,9 @@ def test_a_centred_scheme_is_released_and_its_pack_is_what_the_run_makes(study, 
         assert kappa >= of_scheme.loc[of_scheme["key"] == "variance-ratio-of", "value"].max() - 1e-6
         assert kappa >= 1
         assert f"kappa = {kappa:.12g} " in (pack / "README.md").read_text()
+        methods = (pack / "methods.md").read_text()
+        assert f"kappa = {kappa:.12g}" in methods
+        assert "centred" in methods
         assert f"kappa = **{kappa:.12g}**" in (pack / "how_to_combine.md").read_text()
         assert '"variance-ratio"' in (pack / "disclosure_record.json").read_text()
         assert "variance-ratio-of" not in (pack / "disclosure_record.json").read_text()

@@ -5,7 +5,7 @@ number lies far up, is seen by every reader.
 import numpy as np
 import pandas as pd
 import pytest
-from finished_run import ACCEPTED, ENTROPY
+from finished_run import ACCEPTED, ENTROPY, accepting
 from laplace_fit import laplace_fit
 from moved_draws import MovedDrawing, are_moved
 from parted import people, study_file, write_parts
@@ -21,11 +21,11 @@ from riskweighted.disclosure.setting import Asked, Setting
 from riskweighted.evaluation.expected import find_mechanism
 from riskweighted.intruder.world import make_world
 from riskweighted.measures.settings import EvaluationSettings
-from riskweighted.parts.run import run_by_parts
 from riskweighted.release.pack import release_run
 from riskweighted.risk.expected import own_masses
 from riskweighted.risk.law import Space
 from riskweighted.risk.shares import RiskShares
+from riskweighted.runs import buckets
 from riskweighted.runs.finished import load_run
 from riskweighted.runs.run import run_study
 from riskweighted.runs.sections import ReleaseSettings
@@ -165,7 +165,7 @@ SETTINGS = {
     "scenario": {"known": ["group"], "synthetic": "income", "radius": 0.3},
     "synthesizer": {"name": "linear-regression", "formula": "income ~ group", "transform": "log"},
     "weights": {"schemes": ["unweighted", "marginal"]},
-    "sampling": {"draws": 400, "tune": 200},
+    "sampling": {"chains": 2, "draws": 60, "tune": 100},
     "release": {"L": 3, "columns": ["size"], "disclosure": ACCEPTED},
     "evaluation": {"resamples": 20, "risk_draws": 20},
     "seed": 3,
@@ -200,7 +200,8 @@ def test_a_run_and_what_is_released_of_it_see_a_new_setting(moving, tmp_path):
     run_study(make_study(SETTINGS, tmp_path), tmp_path / "out", entropy=ENTROPY)
     run = load_run(tmp_path / "out")
     assert_seen(run)
-    pack = release_run(run, tmp_path / "pack", schemes=["marginal"], accept_fail="a test").folder
+    accepted = accepting(run, "marginal")
+    pack = release_run(run, tmp_path / "pack", schemes=["marginal"], **accepted).folder
     left = [pd.read_csv(path) for path in sorted(pack.rglob("*.csv")) if path.parent.name != "pack"]
     assert all(are_moved(frame["income"]) for frame in left if "income" in frame)
     assert sum("income" in frame for frame in left) == 3
@@ -219,23 +220,11 @@ def test_the_cells_of_a_sweep_see_a_new_setting(moving, tmp_path):
 
 @pytest.mark.long
 @pytest.mark.slow
-def test_the_parts_of_a_file_see_a_new_setting(moving, tmp_path):
-    """Workers are threads of this process, to which the setting is known."""
-    distributed = pytest.importorskip("distributed")
+def test_the_buckets_of_a_file_see_a_new_setting(moving, tmp_path, monkeypatch):
+    monkeypatch.setattr(buckets, "ROOM", 250)
     write_parts(tmp_path, people(), [500])
-    study = load_study(study_file(tmp_path))
-    with distributed.LocalCluster(
-        n_workers=1,
-        threads_per_worker=1,
-        processes=False,
-        protocol="tcp",
-        host="127.0.0.1",
-        dashboard_address=None,
-        silence_logs=50,
-    ) as cluster:
-        made = run_by_parts(study, tmp_path / "out", scheduler=cluster.scheduler_address, room=250)
-    run = load_run(made.folder)
-    assert_seen(run)
+    file = study_file(tmp_path, identified='id = "hh"\nfitted = 400')
+    assert_seen(load_run(run_study(load_study(file), tmp_path / "out").folder))
 
 
 def test_a_call_of_old_with_a_precision_is_told_what_to_write(plain):

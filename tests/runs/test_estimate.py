@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from riskweighted.commands.main import app
 from riskweighted.common import room
-from riskweighted.runs import estimate
+from riskweighted.runs import estimate, plan
 from riskweighted.runs.checked import check_study
 from riskweighted.runs.estimate import estimate_run
 from riskweighted.runs.run import run_study
@@ -102,7 +102,7 @@ def test_every_step_of_a_run_has_its_time(make, model):
 
 
 def test_more_copies_take_longer(make):
-    work = make("two-part")
+    work = make("linear-regression")
     # 40 datasets, and 400
     few, many = (
         replace(work.study, sampling=replace(work.study.sampling, draws=draws))
@@ -143,18 +143,20 @@ def test_bytes_written_are_those_that_a_run_writes(make, tmp_path):
     assert written / 2 < estimate_run(checked).disk < 2 * written
 
 
-@pytest.mark.parametrize(
-    ("share", "refused", "said"),
-    [(100, False, ""), (0.7, False, "warning: the run may not fit"), (0.1, True, "will not fit")],
-)
-def test_a_dry_run_says_what_does_not_fit(make, tmp_path, monkeypatch, share, refused, said):
-    needs = estimate_run(make("linear-regression")).disk
-    monkeypatch.setattr(room, "disk_free", lambda path: share * needs)
-    done = CliRunner().invoke(
-        app, ["run", str(tmp_path / "study.toml"), "--out", str(tmp_path / "out"), "--dry-run"]
-    )
-    text = " ".join((done.output + str(done.exception or "")).split())
-    assert said in text
-    assert ("disk: needs about" in text) == (share < 1)
-    assert (done.exception is not None) == refused
-    assert not (tmp_path / "out").exists()
+def test_a_dry_run_says_what_does_not_fit(make, tmp_path, monkeypatch):
+    found = estimate_run(make("linear-regression"))
+    monkeypatch.setattr(plan, "estimate_run", lambda work: found)
+    for share, refused, said in (
+        (100, False, ""),
+        (0.7, False, "warning: the run may not fit"),
+        (0.1, True, "will not fit"),
+    ):
+        monkeypatch.setattr(room, "disk_free", lambda path, share=share: share * found.disk)
+        done = CliRunner().invoke(
+            app, ["run", str(tmp_path / "study.toml"), "--out", str(tmp_path / "out"), "--dry-run"]
+        )
+        text = " ".join((done.output + str(done.exception or "")).split())
+        assert said in text
+        assert ("disk: needs about" in text) == (share < 1)
+        assert (done.exception is not None) == refused
+        assert not (tmp_path / "out").exists()

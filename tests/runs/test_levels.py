@@ -164,7 +164,7 @@ def test_the_report_and_the_pack_hold_levels(folder, tmp_path):
 
 def test_a_dry_run_plans_it_and_settings_of_numbers_are_refused():
     data = jobs()
-    plan = plan_study(study(), data)
+    plan = plan_study(study(), data, estimated=False)
     assert plan.records == N
     shift = rw.margin_shift(
         data, study().scenario, rw.marginal_weights(data, study().scenario)
@@ -202,7 +202,11 @@ def test_a_dry_run_plans_it_and_settings_of_numbers_are_refused():
         with pytest.raises(InputError) as caught:
             check_study(study(**changes), data)
         assert_clear(caught, *named)
-    plan_study(study(scenario={**coded, "categorical": ["code"]}, synthesizer=ordinal), data)
+    plan_study(
+        study(scenario={**coded, "categorical": ["code"]}, synthesizer=ordinal),
+        data,
+        estimated=False,
+    )
     fine = {"name": "multinomial", "formula": "job ~ age", "levels": ["clerk", "nurse", "smith"]}
     check_study(
         study(

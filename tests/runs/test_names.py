@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from finished_run import ACCEPTED, ENTROPY
+from finished_run import ACCEPTED, ENTROPY, accepting
 
 from riskweighted.release.pack import release_run
 from riskweighted.reports.render import render_report
@@ -67,7 +67,7 @@ def test_columns_of_any_name_go_from_the_file_to_the_pack(names, tmp_path):
         tmp_path / "pack",
         formats=("parquet",),
         accept_uniques=True,
-        accept_fail="a test",
+        **accepting(tmp_path / "results"),
     )
     (made, *_) = sorted(tmp_path.glob("pack/**/*.parquet"))
     assert set(pd.read_parquet(made).columns) == {known, stays, *synthetic}

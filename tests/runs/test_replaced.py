@@ -44,7 +44,8 @@ def line_of(error):
 
 def test_every_name_that_is_replaced_is_tried():
     named = {value.partition("(")[0] for _, _, value in GONE}
-    elsewhere = {"name", "argument"}  # below, and of a fit in test_drawing
+    # below, of a fit in test_drawing, and in test_measures
+    elsewhere = {"name", "argument", "measure"}
     assert named >= {name for what, of in REPLACED.items() if what not in elsewhere for name in of}
     for name in REPLACED["name"]:
         with pytest.raises(

@@ -45,7 +45,11 @@ MODELS = {
 }
 
 
-@pytest.mark.parametrize("begin", [check_study, plan_study])
+def planned(study, data):
+    return plan_study(study, data, estimated=False)
+
+
+@pytest.mark.parametrize("begin", [check_study, planned])
 @pytest.mark.parametrize("model", MODELS)
 def test_rare_levels_are_warned_of_by_name(begin, model):
     named = {
@@ -83,7 +87,7 @@ def study_sums(checked):
 
 def test_levels_with_enough_weight_are_not():
     data = households()
-    plan = plan_study(make_study(SETTINGS), data.assign(region=np.resize(["north", "south"], 200)))
+    plan = planned(make_study(SETTINGS), data.assign(region=np.resize(["north", "south"], 200)))
     assert plan.sparse_levels == {"unweighted": (), "marginal": ()}
 
 

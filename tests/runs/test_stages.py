@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from riskweighted.common.settings import read_by
+from riskweighted.common.units import Units
 from riskweighted.disclosure.policy import DisclosureSettings
 from riskweighted.evaluation.tables import CONFIDENTIAL
 from riskweighted.guarantee.statement import Guarantee, Reference
@@ -247,6 +248,37 @@ def test_each_field_changes_the_keys_of_the_stages_that_read_it_and_no_others(
     for label in labels:
         moved = {stage for stage in stages_of(label) if before[stage, label] != after[stage, label]}
         assert moved == expected(given, section, one, label), label
+
+
+OF_UNITS = {
+    "id": "person",
+    "role": "place",
+    "first": "mother",
+    "order": ("line",),
+    "time": "year",
+    "unit_level": ("rent",),
+    "most_members": 9,
+}
+
+
+@pytest.mark.parametrize("one", [one.name for one in dataclasses.fields(Units)])
+def test_each_field_of_the_units_changes_the_keys_of_what_is_made_of_them(one):
+    given = make_study(
+        SETTINGS
+        | {
+            "synthesizer": {"name": "sequential", "predictors": ["group"]},
+            "units": {"id": "house"},
+        }
+    )
+    other = object.__new__(Units)
+    other.__dict__.update(given.units.__dict__ | {one: OF_UNITS[one]})
+    changed = object.__new__(Study)
+    changed.__dict__.update(given.__dict__ | {"units": other})
+    before, after = (keys(each, labels_of(given)) for each in (given, changed))
+    moved = {place for place in before if before[place] != after[place]}
+    assert {stage for stage, label in moved if label == "marginal"} == set(stages_of("marginal"))
+    assert ("fit", CONFIDENTIAL) not in moved
+    assert ("weights", "unweighted") not in moved
 
 
 @pytest.mark.parametrize("name", ["distribution", "parameters"])

@@ -16,6 +16,7 @@ import riskweighted as rw
 from riskweighted.common.errors import InputError, RiskWeightedWarning
 from riskweighted.common.settings import as_toml
 from riskweighted.evaluation.tables import Statistic, by_label
+from riskweighted.reports.source import gather
 from riskweighted.runs.checked import check_study
 from riskweighted.runs.finished import load_run
 from riskweighted.runs.plan import plan_study
@@ -103,10 +104,10 @@ def test_tables_hold_weighted_estimates_and_coefficients(folder):
     utility = load_run(folder / "results").tables["utility"]
     design = rw.survey_design(people(), "w", "region")
     own = rw.survey_mean(people()["income"].to_numpy(), design)
-    assert by_label(utility, Statistic("survey-mean", "income"))["confidential"] == pytest.approx(
+    assert by_label(utility, Statistic("mean", "income"))["confidential"] == pytest.approx(
         own.value
     )
-    overlaps = by_label(utility, Statistic("survey-regression-overlap", "income", term=FORMULA))
+    overlaps = by_label(utility, Statistic("analysis-overlap", "income", term=FORMULA))
     assert list(overlaps.index) == ["unweighted", "marginal", "lipschitz-target(D=1)"]
     assert load_run(folder / "results").tables["fit_check"]["verdict"].eq("cost").all()
 
@@ -121,11 +122,11 @@ def test_report(folder):
     )
     assert sentence in inside
     assert "Their products run from the least to the largest: unweighted 0.400 to 1.600;" in inside
-    assert "regression coefficient age in" in inside
+    assert "estimate age in" in inside
     assert sentence in outside
     assert "Their products run" not in outside
-    assert "regression coefficient age in" not in outside
-    assert f"mean overlap in {FORMULA}" in outside
+    assert "estimate age in" not in outside
+    assert f"Mean overlap in {FORMULA}" in outside
 
 
 @pytest.mark.long
@@ -143,7 +144,7 @@ def test_pack(folder, tmp_path):
 
 
 def test_a_dry_run_says_which_column_and_the_range(folder):
-    plan = plan_study(study(), people())
+    plan = plan_study(study(), people(), estimated=False)
     assert plan.survey["unweighted"] == pytest.approx((0.4, 1.6))
     assert plan.survey["marginal"][1] < 1.6
     told = riskweighted("run", "study.toml", "--out", "other", "--dry-run", cwd=folder)
@@ -157,6 +158,24 @@ def test_a_dry_run_says_which_column_and_the_range(folder):
     assert "--strict judges a fit by its data as they were sampled" in " ".join(
         strict.stderr.split()
     )
+
+
+def test_weighted_estimates_that_few_records_make_are_not_shown_outside(folder):
+    run, data = load_run(folder / "results"), people()
+
+    def shown(internal, data):
+        table = gather(run, internal, data, 10).run.tables["utility"]
+        return set(table.loc[table["variable"] == "income", "key"])
+
+    assert {"mean", "quantile", "ecdf-maximum"} <= shown(False, data)
+    rest = data["w"].sum() - data.loc[7, "w"]
+    data.loc[7, "w"] = rest / 8.5  # more than a tenth of the weight of all
+    assert not shown(False, data) & {"mean", "quantile", "ecdf-maximum"}
+    assert {"mean", "quantile"} <= shown(True, data)
+    # less than a tenth, and an amount that the weighted sum gives away
+    data.loc[7, ["w", "income"]] = rest / 20, 20 * data["income"].max()
+    assert "mean" not in shown(False, data)
+    assert "ecdf-maximum" in shown(False, data)
 
 
 def test_a_fit_is_kept_for_its_survey_weights():
@@ -216,7 +235,7 @@ def test_a_chain_takes_them_too():
     }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RiskWeightedWarning)
-        plan = plan_study(make_study({**SETTINGS, **several}), data)
+        plan = plan_study(make_study({**SETTINGS, **several}), data, estimated=False)
         checked = check_study(make_study({**SETTINGS, **several}), data).work
     assert plan.survey["unweighted"] == pytest.approx((0.4, 1.6))
     assert plan.survey["pairwise"][1] < 1.6

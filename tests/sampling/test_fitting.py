@@ -15,6 +15,7 @@ from collections import OrderedDict
 import numpy as np
 import nutpie
 import pandas as pd
+import pymc as pm
 import pytensor
 import pytest
 import xarray as xr
@@ -129,6 +130,23 @@ def assert_same_frames(first, second):
 
 
 # Compile once
+
+
+@pytest.mark.slow
+def test_pymc_gives_the_posterior_of_the_model_that_a_fit_hands_out(compiled):
+    own = fit(COUNTS, confidential(), risky_weights(), random_seed=1, **SHORT)
+    graph = own.pymc_model()
+    with pytensor.config.change_flags(cxx="", mode="FAST_COMPILE"):
+        theirs = pm.sample(
+            600, tune=400, chains=2, cores=1, random_seed=2, progressbar=False, model=graph
+        ).posterior["intercept"]
+    ours = own.posterior["intercept"]
+    assert float(theirs.mean()) == pytest.approx(float(ours.mean()), abs=0.25 * float(ours.std()))
+    assert float(theirs.std()) == pytest.approx(float(ours.std()), rel=0.15)
+    with pytest.raises(InputError, match="block must be one of 'employees', got 'jobs'"):
+        own.pymc_model("jobs")
+    with pytest.raises(InputError, match="estimates nothing"):
+        fit(TOP, confidential(), random_seed=1).pymc_model()
 
 
 @pytest.mark.slow

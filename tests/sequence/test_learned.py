@@ -13,8 +13,8 @@ from riskweighted.common.errors import InputError
 from riskweighted.disclosure.hidden import hidden_predictors
 from riskweighted.sequence.alphas import alphas_of
 from riskweighted.sequence.learning import FOLDS
+from riskweighted.sequence.many_levels import questions_of
 from riskweighted.sequence.prepare import prepare_sequence, taught
-from riskweighted.sequence.questions import questions_of
 
 pytestmark = pytest.mark.versions
 

@@ -133,7 +133,7 @@ def test_a_fit_with_a_product_is_checked_measured_and_read_again(data, tmp_path)
     fit = rw.fit(made, data, draws=50, random_seed=1)
     checks = rw.check_fit(fit, random_seed=1)
     zero = checks[
-        (checks["check"] == "check-status")
+        (checks["check"] == "check-share")
         & (checks["variable"] == "own")
         & (checks["parameter"] == "code zero")
     ]

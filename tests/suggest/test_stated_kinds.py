@@ -12,7 +12,7 @@ from riskweighted.commands.main import app
 from riskweighted.common.errors import InputError
 from riskweighted.runs.checked import check_study
 from riskweighted.runs.study import make_study
-from riskweighted.suggest.kind import KINDS
+from riskweighted.suggest.evidence import KINDS
 
 N = 400
 rng = np.random.default_rng(3)
@@ -71,11 +71,7 @@ def test_init_lists_kinds_reasons_questions_and_units(folder):
     assert "In force: number" in asked
     assert '"weight" = "weight"' in asked
     found = tomllib.loads(text)
-    assert (
-        found["release"]["unit"],
-        found["evaluation"]["cluster"],
-        found["evaluation"]["survey"],
-    ) == ("household", "household", "hhwt")
+    assert (found["units"]["id"], found["evaluation"]["survey"]) == ("household", "hhwt")
     used = [*found["scenario"]["known"], *found["release"]["columns"], str(found["synthesizer"])]
     assert not any(name in str(used) for name in ("household", "hhwt"))
 
@@ -99,10 +95,17 @@ def test_what_somebody_says_of_a_column_stands_in_the_study_and_overrules(folder
         assert said in str(init("--kind", wrong).exception)
 
 
-def test_a_property_of_a_unit_is_said_to_be_one_and_not_proposed(folder):
+def test_a_property_of_a_unit_is_drawn_once_a_unit_or_said_to_be_one_and_not_proposed(folder):
+    done = init("--synthesize", "rooms", "--out", "first.toml")
+    assert "is a property of" not in " ".join(done.stderr.split())
+    units = tomllib.loads((folder / "first.toml").read_text())["units"]
+    assert units["id"] == "household"
+    assert "rooms" in units["unit_level"]
+    assert json.loads(init("--json").stdout)["synthesize"] != ["rooms"]
+    gap = PEOPLE["household"].astype("Int64").where(PEOPLE.index != 3)  # so that it is no unit
+    PEOPLE.assign(household=gap).to_csv("people.csv", index=False)
     done = init("--synthesize", "rooms")
     assert "'rooms' is a property of household" in " ".join(done.stderr.split())
-    assert json.loads(init("--json").stdout)["synthesize"] != ["rooms"]
 
 
 def test_stated_levels_are_read_as_categories_and_numbers_as_they_are(folder):
@@ -137,10 +140,6 @@ def test_a_study_whose_kinds_do_not_suit_is_refused_in_a_sentence(folder, kinds,
     assert "\n" not in str(refused.value)
 
 
-def test_unknown_kinds_and_kinds_of_parts_are_refused(folder):
+def test_unknown_kinds_are_refused(folder):
     with pytest.raises(InputError, match=r"data\.kinds\.sex must be one of"):
         make_study(study({"sex": "amount"}), folder)
-    parts = study({"sex": "levels"})
-    parts["data"]["path"] = "parts/*.parquet"
-    with pytest.raises(InputError, match="read whole"):
-        make_study(parts, folder)

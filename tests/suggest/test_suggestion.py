@@ -15,6 +15,7 @@ from riskweighted.data.embedded import load_household_assets, load_households
 from riskweighted.data.io import read_table
 from riskweighted.runs.checked import check_study
 from riskweighted.runs.study import load_study
+from riskweighted.suggest import starting
 from riskweighted.suggest.columns import look_at
 from riskweighted.suggest.mixtures import suggest_mixture
 from riskweighted.suggest.starting import carries_values, starting_text
@@ -139,6 +140,13 @@ def test_what_is_suggested_of_the_demo_data(tmp_path):
     assert study.synthesizer.settings["support"] == [0, 500, "found"]
     text = (tmp_path / "study.toml").read_text()
     assert f"# components = {suggestion.mixture.components}\n" in text
+
+
+def test_of_a_large_file_a_sample_is_fitted(tmp_path, monkeypatch):
+    assert checked(FILES["401ksubs"], tmp_path / "data.csv")[1].data.fitted is None
+    monkeypatch.setattr(starting, "_LARGE", 9_000)
+    monkeypatch.setattr(starting, "FITTED", 2_000)
+    assert checked(FILES["401ksubs"], tmp_path / "data.csv")[1].data.fitted == 2_000
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ def test_init_shows_them_and_they_are_evaluated(survey):
     settings = make_study(tomllib.loads("\n".join(lines)), Path()).evaluation.measures
     frames = [survey.assign(income=survey["income"] * factor) for factor in (0.9, 1.0, 1.1)]
     rows = rw.evaluate(survey, {"a": frames}, study.scenario, settings=settings).utility
-    means = rows[(rows["key"] == "survey-mean") & (rows["label"] == "confidential")]
+    means = rows[(rows["key"] == "mean") & (rows["label"] == "confidential")]
     design = rw.survey_design(survey, "wgt", replicates="repw[0-9]*", replication="brr")
     mean = rw.survey_mean(survey["income"].to_numpy(), design)
     assert tuple(means[["value", "lower", "upper"]].iloc[0]) == pytest.approx(

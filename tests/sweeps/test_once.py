@@ -87,7 +87,13 @@ def calls(monkeypatch):
     count(working, "mean_risk_and_matches", lambda paired: "scores of the baseline")
     count(evaluating, "mean_risk_and_matches", lambda paired: "scores")
     count(World, "pair", lambda *_: "paired")
-    count(evaluating, "measured_rows", lambda context, table, names: (table, context.label))
+    count(
+        evaluating,
+        "measured_rows",
+        lambda context, table, names, ours=True: (
+            (table, context.label) if ours else "measures of other packages"
+        ),
+    )
     count(
         Fit,
         "synthetic",

@@ -3,6 +3,7 @@ the results.
 """
 
 import hashlib
+import html
 import json
 import math
 import shutil
@@ -17,10 +18,12 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from riskweighted.commands.main import app
 from riskweighted.commands.sweep import sweep as sweep_command
 from riskweighted.common.errors import InputError, RiskWeightedWarning
 from riskweighted.evaluation.verdicts import overall
 from riskweighted.reports.disclosure import INTERNAL
+from riskweighted.reports.sweep_page import sweep_report
 from riskweighted.reports.swept import settings_table
 from riskweighted.reports.verdicts import in_brief
 from riskweighted.runs import work as working
@@ -68,15 +71,13 @@ def whole(tmp_path_factory, confidential):
 
 @pytest.fixture
 def samplings(monkeypatch):
-    """Calls of the sampler, by the sum of the weights; the number in "stop" is interrupted."""
-    sample, seen = fitting.CompiledModel.sample, {"calls": [], "stop": None}
+    """Calls of the sampler, by the sum of the weights."""
+    sample, seen = fitting.CompiledModel.sample, {"calls": []}
 
     def counted(self, alpha=None, **settings):
         seen["calls"].append(
             None if self.blueprint is None or alpha is None else round(float(alpha.sum()), 6)
         )  # of a baseline nothing is sampled
-        if len(seen["calls"]) == seen["stop"]:
-            raise KeyboardInterrupt
         return sample(self, alpha, **settings)
 
     monkeypatch.setattr(fitting.CompiledModel, "sample", counted)
@@ -422,7 +423,6 @@ def test_repetition_one_is_what_run_gives(tmp_path, confidential, whole):
     risk, expected = of_the_file(ours), of_the_file(run.evaluation.risk)
     assert risk.to_dict() == expected.to_dict()
     assert ("pairwise", "whack-a-mole records") in risk.index
-    assert risk["marginal", "largest rise"] > 0
     cells = (
         at(table, radius=radius, L=3, repetition=1)
         for table in (whole.results, whole.disclosure_verdicts, whole.fit_check)
@@ -511,6 +511,29 @@ def test_the_table_is_tidy(whole):
     )
 
 
+def test_a_sweep_has_a_page_of_its_settings(whole, tmp_path):
+    made = sweep_report(whole.folder)
+    names = {key.rpartition("-")[0] for key in (figure.key for figure in made.figures)}
+    assert {"evaluation-radius-expected-mean-risk", "release-L-ecdf-maximum"} <= names
+    first = settings_table(whole, STUDY.weights.schemes, STUDY.thresholds).iloc[0]
+    table = next(section for section in made.sections if section.key == "settings").blocks[0]
+    assert len(table.rows) == 2 * 2 * 3
+    assert table.rows[0][0] == first["setting"]
+    radius, count = (part.partition("=")[2] for part in first["setting"].split()[:2])
+    assert (
+        f"evaluation.radius = {radius}; release.L = {count}; weights.schemes = "
+        in html.unescape(made.page)
+    )
+    copy = tmp_path / "swept"
+    shutil.copytree(whole.folder, copy)
+    assert CliRunner().invoke(app, ["report", str(copy)]).exit_code == 0
+    page = tmp_path / "swept-report-CONFIDENTIAL.html"
+    assert page.read_text(encoding="utf-8") == made.page
+    (copy / "fit_check.csv").write_text("label\n")
+    with pytest.raises(InputError, match=r"fit_check\.csv.*is not the file that the sweep wrote"):
+        sweep_report(copy)
+
+
 def test_the_manifest_hashes_every_file_and_no_file_holds_a_value(whole):
     files = content(whole.folder)
     manifest = json.loads(files.pop("manifest.json"))
@@ -539,7 +562,7 @@ def test_cells_share_fits_and_compilation(tmp_path, confidential, samplings, mon
     grid = {
         "weights.radius": [0.1, 0.3],
         "evaluation.radius": [0.1, 0.2],
-        "release.L": [2, 3],
+        "release.L": [2],
         "top_coding.quantile": [0.9],
     }
     done = sweep(Sweep(STUDY, grid, 2), tmp_path / "out", confidential=confidential, workers=1)
@@ -562,18 +585,16 @@ def test_cells_share_fits_and_compilation(tmp_path, confidential, samplings, mon
 # -- interruption, failure, other inputs
 
 
-def test_an_interrupted_sweep_goes_on_with_the_same_bytes(tmp_path, confidential, whole, samplings):
+def test_an_interrupted_sweep_goes_on_with_the_same_bytes(
+    tmp_path, confidential, whole, begun, samplings
+):
     """In its sixth fit; killed ones are those of test_scheduling.py."""
-    samplings["stop"] = 6
-    with pytest.raises(KeyboardInterrupt):
-        sweep(Sweep(STUDY, SMALL, 2), tmp_path / "out", confidential=confidential, workers=1)
-    assert not (tmp_path / "out").exists()
-    kept = sum(1 for _ in tmp_path.glob("out.partial/cells/*.json"))
+    assert not begun.with_name("out").exists()
+    kept = sum(1 for _ in begun.glob("cells/*.json"))
     assert kept == 2 + 3 * 4 + 2 + 2 * 4  # the confidential data has no L, so 2 cells and not 4
-    samplings["stop"] = None
-    before = len(samplings["calls"])
+    shutil.copytree(begun, tmp_path / "out.partial")
     sweep(Sweep(STUDY, SMALL, 2), tmp_path / "out", confidential=confidential, workers=1)
-    assert len(samplings["calls"]) - before == 2  # what is left, and the baseline it needs
+    assert len(samplings["calls"]) == 2  # what is left, and the baseline it needs
     assert content(tmp_path / "out") == content(whole.folder)
     assert not (tmp_path / "out.partial").exists()
 
@@ -612,19 +633,20 @@ def test_damaged_cells_are_named_and_made_again(tmp_path, confidential, whole, b
 
 
 def test_one_failing_cell_stops_no_other(tmp_path, confidential, whole):
-    grid = SMALL | {"weights.shift": [0.0, -1.0]}
-    done = sweep(Sweep(STUDY, grid, 2), tmp_path / "out", confidential=confidential, workers=1)
+    grid = {"release.L": [3, 2], "weights.shift": [0.0, -1.0]}
+    done = sweep(Sweep(STUDY, grid), tmp_path / "out", confidential=confidential, workers=1)
     failures = pd.read_csv(tmp_path / "out" / "failures.csv")
     assert set(failures["weights.shift"]) == {-1.0}
     assert set(failures["label"]) == {"marginal", "pairwise"}
-    assert len(failures) == len(done.failures) == 2 * 2 * 2 * 2
+    assert len(failures) == len(done.failures) == 2 * 2
     assert failures["error"].str.contains("gives every record weight zero").all()
     fine = (
         done.results[done.results["weights.shift"] == 0]
         .drop(columns="weights.shift")
         .reset_index(drop=True)
     )
-    pd.testing.assert_frame_equal(fine, whole.results)
+    same = at(whole.results, radius=0.3, repetition=1)
+    pd.testing.assert_frame_equal(fine, same[fine.columns].reset_index(drop=True))
     assert "failures.csv" in json.loads((tmp_path / "out" / "manifest.json").read_text())["files"]
 
 
@@ -714,7 +736,8 @@ def test_the_command_tells_by_its_exit_code(tmp_path, confidential, monkeypatch)
     monkeypatch.chdir(tmp_path)  # lines are counted: a long path would make more of them
     confidential.to_csv(tmp_path / "households.csv", index=False)
     text = 'repetitions = 1\n[grid]\n"weights.shift" = [0.0, -1.0]\n'
-    for name, table in SETTINGS.items():
+    sampling = SETTINGS["sampling"] | {"draws": 10, "tune": 20}  # it is not about draws
+    for name, table in (SETTINGS | {"sampling": sampling}).items():
         if name != "seed":
             text += f"[study.{name}]\n" + "".join(
                 f"{key} = {json.dumps(value)}\n" for key, value in table.items()
@@ -725,25 +748,23 @@ def test_the_command_tells_by_its_exit_code(tmp_path, confidential, monkeypatch)
     dry = CliRunner().invoke(app, [str(tmp_path / "sweep.toml"), "--dry-run"])
     # neither the data nor "unweighted" know a shift
     assert "8 cells, of which 6 differ and are computed, by 5 fits" in dry.output
-    assert not (tmp_path / "out").exists()
-    # without a word on where to
-    assert CliRunner().invoke(app, [str(tmp_path / "sweep.toml")]).exception is not None
-    failing = CliRunner().invoke(
-        app, [str(tmp_path / "sweep.toml"), "--out", "out", "--workers", "1"]
-    )
+    out = tmp_path / "results" / "sweep"  # where nobody says where to
+    assert not out.exists()
+    failing = CliRunner().invoke(app, ["sweep.toml", "--workers", "1"])
     assert failing.exit_code == 1
     assert "2 cells failed" in failing.output
     assert "6 cells" in failing.output
+    assert (out / "failures.csv").exists()
     (tmp_path / "sweep.toml").write_text(text.replace(", -1.0", ""))
     fine = CliRunner().invoke(
-        app, [str(tmp_path / "sweep.toml"), "--out", "out", "--workers", "1", "--force"]
+        app, ["sweep.toml", "--out", "results/sweep", "--workers", "1", "--force"]
     )
     assert fine.exit_code == 0, fine.output
     lines = [line for line in fine.stdout.splitlines() if not line.startswith("20")]
     assert len(lines) <= 9  # a reason is a whole sentence
     assert "results.csv: 4 cells, " in lines[-1]
-    assert not (tmp_path / "out" / "failures.csv").exists()
-    assert str(tmp_path).encode() not in b"".join(content(tmp_path / "out").values())
+    assert not (out / "failures.csv").exists()
+    assert str(tmp_path).encode() not in b"".join(content(out).values())
 
 
 # -- a guarantee

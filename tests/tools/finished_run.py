@@ -18,6 +18,8 @@ from filelock import FileLock
 from shared_runs import SHARED
 
 from riskweighted.common.seeds import ENTROPY_BYTES
+from riskweighted.release.contents import failing_schemes
+from riskweighted.runs.finished import FinishedRun, load_run
 from riskweighted.runs.run import run_study
 from riskweighted.runs.study import make_study
 
@@ -42,6 +44,16 @@ SETTINGS = {
     "seed": 3,
 }
 ENTROPY = bytes(ENTROPY_BYTES)  # the same draws every time, in a run that may be released
+
+
+def accepting(run: Path | FinishedRun, *schemes: str) -> dict[str, str]:
+    """The setting with which schemes of a run are released whether or not they fail by chance: by
+    default all of the run's.
+    """
+    finished = run if isinstance(run, FinishedRun) else load_run(run)
+    return {
+        "accept_fail": "a test" if failing_schemes(finished, schemes or finished.schemes) else ""
+    }
 
 
 def confidential_data() -> pd.DataFrame:

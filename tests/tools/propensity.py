@@ -7,15 +7,19 @@ import pandas as pd
 import statsmodels.api as sm
 from formulaic import model_matrix
 
-from riskweighted.utility.propensity import coded_propensity
-from riskweighted.utility.tables import codes_of
+from riskweighted.utility import propensity
+from riskweighted.utility.tables import groupings_of
 
 
 def file_propensity(confidential, synthetic, variables, synthesized):
     """That of each synthetic dataset."""
-    return coded_propensity(
-        codes_of(confidential, synthetic, variables, None), confidential, set(synthesized)
+    groupings = groupings_of(confidential, synthetic, variables, None)
+    files = [confidential, *synthetic]
+    ordered = propensity.ordered_variables(confidential, groupings, files)
+    true, *drawn = (
+        {name: of.codes(frame[name]) for name, of in groupings.items()} for frame in files
     )
+    return [propensity.file_propensity(true, each, ordered, set(synthesized)) for each in drawn]
 
 
 def formula_pmse(confidential, synthetic, formula):

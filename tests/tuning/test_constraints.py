@@ -189,8 +189,8 @@ def test_a_fit_that_breaks_what_the_mode_promised_says_so(tuned, monkeypatch):
 
 def test_whatever_is_a_target_is_a_constraint():
     assert find_constraint("lipschitz(income)").variable == "income"
-    assert find_constraint("influence-information-isolated") == find_constraint(
-        "isolated-information"
+    assert find_constraint("influence-information-isolated-mean") == find_constraint(
+        "isolated-information-mean"
     )
     assert find_constraint("disclosure-largest").families == ()
     assert "mix" in find_constraint("isolated-information").families

@@ -80,7 +80,7 @@ def test_a_target_of_the_file_or_of_a_variable_is_met(
 def test_what_a_target_may_name(data):
     world = make_world(data, SCENARIO)
     assert find_target("influence-lipschitz(smoke)").aim is find_target("lipschitz").aim
-    assert find_target("own-mean-risk(income)").variable == "income"
+    assert find_target("isolated-risk(income)").variable == "income"
     check_measurable(
         TuningSettings(
             "isolated-risk(smoke)",

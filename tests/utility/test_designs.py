@@ -122,7 +122,7 @@ def test_a_domain_that_a_replicate_leaves_out_has_no_variance():
     )
     scenario = rw.Scenario(known="g", synthetic="y")
     rows = rw.evaluate(confidential, {"some": frames}, scenario, settings=settings).utility
-    means = rows[rows["key"] == "survey-mean"].set_index("label")
+    means = rows[rows["key"] == "mean"].set_index("label")
     assert means["value"].isna().all()
     assert means.loc["some", "rule"] == "not estimable in 2 of 2 datasets"
 

@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from riskweighted.utility.tables import file_codes
+from riskweighted.utility.tables import groupings_of
 from tests.tools.propensity import file_propensity, formula_pmse
 
 pytestmark = pytest.mark.versions
@@ -84,12 +84,10 @@ def test_the_file_agrees_with_the_same_model_written_as_a_formula():
     synthetic = confidential.assign(y=file_of(rng)["y"], colour=file_of(rng)["colour"])
     names = ["x", "y", "colour", "g"]
     (found,) = file_propensity(confidential, [synthetic], names, ["y", "colour"])
+    groupings = groupings_of(confidential, [synthetic], names, None)
     codes = [
-        pd.DataFrame(
-            {name: file_codes([confidential[name], synthetic[name]], 5)[place] for name in names},
-            dtype=float,
-        )
-        for place in (0, 1)
+        pd.DataFrame({name: groupings[name].codes(frame[name]) for name in names}, dtype=float)
+        for frame in (confidential, synthetic)
     ]
     # x:g is of unsynthesized variables, colour has no order
     formula = "C(x) + C(y) + C(colour) + C(g) + x:y + y:g"

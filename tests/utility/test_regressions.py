@@ -15,10 +15,6 @@ from riskweighted.utility.regressions import (
     analyse,
     checked_analysis,
     coefficient_intervals,
-    products_of,
-    read_analysis,
-    reported_analysis,
-    witnesses_of,
 )
 
 pytestmark = pytest.mark.versions
@@ -198,34 +194,6 @@ def test_dummies_of_few_records_are_not_reported():
     analysis = checked_analysis(data, "income ~ age + edu")
     assert [name for name, _ in analysis.terms] == ["Intercept", "age", "edu[T.mid]", "edu[T.top]"]
     assert analysis.left_out == 1
-
-
-@pytest.mark.parametrize(
-    "formula",
-    [
-        "income ~ age + edu",
-        "log(income) ~ C(few):C(edu)",
-        "income ~ few + age where edu != 'mid' and income > 500",
-        "income ~ part",
-    ],
-)
-def test_a_regression_is_read_of_some_records_of_each_part(formula):
-    data = people(4_000)
-    data["few"], data["part"] = (
-        np.where(np.arange(4_000) % 450 == 0, 7, 3),
-        np.where(data["age"] < 50, data["age"], np.nan),
-    )
-    data.loc[:8, "edu"] = "rare"
-    parts = [data.iloc[place::3] for place in range(3)]
-    some = pd.concat([witnesses_of(part, formula) for part in parts])
-    read = read_analysis(some, formula)
-    products = sum((products_of(read, part) for part in parts[1:]), products_of(read, parts[0]))
-    reported = reported_analysis(read, products, products.solved())
-    whole = checked_analysis(data, formula)
-    assert (reported.terms, reported.left_out) == (whole.terms, whole.left_out)
-    mine, theirs = analyse(reported, data), analyse(whole, data)
-    assert mine.values == pytest.approx(theirs.values, rel=1e-9)
-    assert mine.variances == pytest.approx(theirs.variances, rel=1e-9)
 
 
 @pytest.mark.parametrize(

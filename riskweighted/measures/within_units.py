@@ -1,0 +1,112 @@
+"""How alike the members of units are, and how a panel goes on: each of the datasets, whose values
+stand beside those of the confidential data under the label "confidential" (METHODS section 12.5).
+"""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from riskweighted.intruder.patterns import level_codes
+from riskweighted.measures.context import Context
+from riskweighted.measures.measure import Disclosure, Measure, Value
+
+if TYPE_CHECKING:
+    from riskweighted.common.units import Arrangement
+
+__all__ = ["ALIKE", "MEASURES", "PAIR", "WAVES"]
+
+MEANS, CHANGES, MOVES = "spread of means", "spread of changes", "share that moves"
+
+
+def of_units(context: Context) -> Iterator[Value]:
+    """Of one variable, mean over the datasets; of records without units, and of what is drawn once
+    a unit, nothing.
+    """
+    name, of = context.variable, context.world.arrangement
+    if of is None or name is None or context.world.is_of_unit(name):
+        return
+    numeric = context.is_numeric
+    figures = [
+        _of_numbers(context.scenario.statuses(column).numbers, of)
+        if numeric
+        else _of_levels(level_codes(column), of)
+        for column in context.columns
+    ]
+    for measure, term in dict.fromkeys(key for each in figures for key in each):
+        drawn = [each[measure, term] for each in figures if (measure, term) in each]
+        definition = _ALIKE_LEVELS if measure is ALIKE and not numeric else None
+        yield Value(measure, float(np.mean(drawn)), name, term=term, definition=definition)
+
+
+def _of_numbers(values: np.ndarray, of: "Arrangement") -> dict[tuple[Measure, str | None], float]:
+    """The figures of one dataset's amounts (n,), by measure and term."""
+    from riskweighted.utility.within_units import (
+        autocorrelations,
+        correlation,
+        intraclass,
+        pairs_with_first,
+        spreads,
+    )
+
+    made: dict[tuple[Measure, str | None], float] = {(ALIKE, None): intraclass(values, of)}
+    if of.times is not None:
+        made |= {(WAVES, f"lag {lag}"): figure for lag, figure in autocorrelations(values, of)}
+        made |= zip([(WAVES, MEANS), (WAVES, CHANGES)], spreads(values, of), strict=True)
+        return made
+    for who, first, other in pairs_with_first(values, of):
+        made[PAIR, f"{who}: correlation"] = correlation(first, other)
+        made[PAIR, f"{who}: spread of the gap"] = float((first - other).std(ddof=1))
+    return made
+
+
+def _of_levels(codes: np.ndarray, of: "Arrangement") -> dict[tuple[Measure, str | None], float]:
+    """The same of levels, as codes (n,)."""
+    from riskweighted.utility.within_units import share_alike, share_of_moves
+
+    made: dict[tuple[Measure, str | None], float] = {(ALIKE, None): share_alike(codes, of)}
+    if of.times is not None:
+        made[WAVES, MOVES] = share_of_moves(codes, of)
+    return made
+
+
+_within = partial(
+    Measure,
+    source="METHODS section 12.5",
+    direction="neither",
+    table="utility",
+    order=70,
+    each=True,
+    needs="pairs",
+    compute=of_units,
+    disclosure=Disclosure.THREE_DIGITS,
+)
+_ALIKE_LEVELS = "share of the units of two members and more that all have one level"
+ALIKE = _within(
+    "unit-alike",
+    "members alike",
+    "intraclass correlation: 1 less the mean square within units over the variance, of units with "
+    "two amounts and more",
+    kind="coefficient",
+)
+PAIR = _within(
+    "unit-pair",
+    "first member and {term}",
+    "correlation of the first member's amount with that of another one, and the standard deviation "
+    "of their difference: {term}",
+    kind="estimate",
+    parameter="level",
+    many=True,
+)
+WAVES = _within(
+    "unit-waves",
+    "waves: {term}",
+    "correlation of amounts of one unit so many waves apart; standard deviation of units' means, "
+    "and of changes from wave to wave, over that of all amounts; share of records of another level "
+    "than the wave before: {term}",
+    kind="coefficient",
+    parameter="level",
+    many=True,
+)
+MEASURES = (ALIKE, PAIR, WAVES)

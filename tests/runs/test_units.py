@@ -1,0 +1,88 @@
+"""A study of households from its file to a checked pack: ids are new, units whole, and the codebook
+says what they are.
+"""
+
+import houses
+import pandas as pd
+import pytest
+from finished_run import ACCEPTED, ENTROPY, accepting
+
+from riskweighted.common.errors import InputError
+from riskweighted.data.io import read_table
+from riskweighted.release import leak_check
+from riskweighted.release.leaving import rows_of
+from riskweighted.release.pack import release_run
+from riskweighted.reports.render import render_report
+from riskweighted.runs.finished import load_run
+from riskweighted.runs.plan import plan_study
+from riskweighted.runs.run import run_study
+from riskweighted.runs.study import make_study
+
+pytestmark = pytest.mark.long  # what needs no fit is held in tests/release
+SETTINGS = houses.SETTINGS | {
+    "sampling": {"chains": 2, "draws": 75, "tune": 75},
+    "release": {**houses.SETTINGS["release"], "disclosure": ACCEPTED},
+    "evaluation": {"resamples": 20},
+}
+
+
+@pytest.fixture(scope="module")
+def data():
+    return houses.households()
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory, data):
+    folder = tmp_path_factory.mktemp("units")
+    of_house = data[["house", "rent", "region"]].drop_duplicates("house")
+    of_house.sample(frac=1.0, random_state=1).to_csv(folder / "houses.csv", index=False)
+    data.drop(columns=["rent", "region"]).to_csv(folder / "data.csv", index=False)
+    run_study(make_study(SETTINGS, folder), folder / "results", entropy=ENTROPY)
+    return load_run(folder / "results")
+
+
+@pytest.fixture(scope="module")
+def pack(run, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pack") / "pack"
+    return release_run(run, folder, **accepting(run)).folder
+
+
+def released(pack, number=1):
+    return read_table(pack / "data" / "unweighted" / f"synthetic_unweighted_{number}.csv")
+
+
+def test_the_codebook_says_what_the_columns_are_to_the_units(pack):
+    book = pd.read_csv(pack / "codebook.csv").set_index("variable")
+    assert book.loc["house", "status"] == "new numbers"
+    assert "7000" not in str(book.loc["house", "values"])
+    assert book["in units"].str.partition(":")[0].to_dict() == {
+        "house": "names the unit",
+        "relation": "role; every unit has 'head' once, which stands first",
+        "region": "the same for all of a unit",
+        "rent": "the same for all of a unit",
+        "age": "of each record",
+    }
+
+
+def test_a_pack_is_checked_and_refused_with_an_id_of_the_data(run, pack, data):
+    secrets = leak_check.gather_secrets(run, data, ["unweighted"])
+    contents = leak_check.check_made(pack, run, secrets.leaving, None)
+    assert len(leak_check.check_datasets(contents, secrets)) == 4
+    path = pack / "data" / "unweighted" / "synthetic_unweighted_1.csv"
+    kept, left = path.read_bytes(), released(pack)
+    held = data["house"].to_numpy()[rows_of(run, data)]
+    left.assign(house=held).to_csv(path, index=False)
+    with pytest.raises(InputError, match="not what the run makes"):
+        leak_check.check_made(pack, run, secrets.leaving, None)
+    path.write_bytes(kept)
+
+
+def test_reports_and_check_tell_of_units(run):
+    for internal in (False, True):
+        page = render_report(run, internal=internal)
+        assert 'id="units"' in page
+        assert 'id="gap-2-1"' in page
+    sizes = {f"units of {size}" for size in (1, 2, 3, 4)}
+    assert sizes <= set(run.tables["disclosure"]["group"])
+    plan = plan_study(make_study(SETTINGS, run.folder.parent), estimated=False)
+    assert plan.units.startswith("60 of 1 to 4 records")
