@@ -54,6 +54,8 @@ __all__ = ["Censored", "CompiledModel", "Sampler", "Weighted", "drawn_of_density
 
 _COMPARED = 100  # draws at which an approximation is held to what it stands for
 _UNCLIPPED = 1e9  # a bound that no contribution reaches
+# draws, of which chains can be worth what is asked where importance is not
+_MANY = 1000
 
 
 class Censored(NamedTuple):
@@ -217,14 +219,19 @@ class CompiledModel:
         progress: Progress | None,
         centring: Centring | None,
     ) -> Iterator[Drawn]:
-        """Draws for these weights, this clip and this centring; of chains that may be short, then
-        of longer ones.
+        """Draws for these weights, this clip and this centring: by importance where it can be
+        relied on, of chains that may be short, then of longer ones.
         """
         if attempt is not None:
-            density, prior, parts = attempt
-            lengths = parts.lengths(sampling)
-            for number, (length, short) in enumerate(lengths):
-                report = None if progress is None else _stretch(progress, number, len(lengths))
+            density, prior, found = attempt
+            many = sampling.chains * sampling.draws >= _MANY
+            rounds = [
+                (parts, *length)
+                for parts in (found.attempts if many else (found,))
+                for length in parts.lengths(sampling)
+            ]
+            for number, (parts, length, short) in enumerate(rounds):
+                report = None if progress is None else _stretch(progress, number, len(rounds))
                 drawn = parts.draw(sampling, length, short, report)
                 yield drawn_of_density(blueprint, alpha, centring, density, prior, drawn)
         else:

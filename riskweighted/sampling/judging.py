@@ -96,9 +96,24 @@ def _of_parts(
     drawn again.
     """
     layout, sizes = layout_of(blueprint), tuple(fit.sizes.values())
-    if (parts.of_chains > 0) != (fit.stats is not None):
-        raise _others(fit)
     vectors = np.array([layout.vector(fit.draw(*place)) for place in np.ndindex(sizes)])
+    for each in parts.attempts:
+        which = _proposals_of(each, vectors)
+        if which is not None and (each.of_chains > 0) == (fit.stats is not None):
+            break
+    else:
+        raise _others(fit)
+    heights = heights_of(density, vectors).reshape(sizes)
+    k = max((near.pareto_k for near in each.accepted if near is not None), default=np.nan)
+    drawn = PartsDrawn(
+        vectors.reshape(*sizes, -1), heights, None if np.isnan(k) else np.array(which), k, fit.stats
+    )
+    return drawn_of_density(blueprint, fit.weights.to_numpy(), fit.centring, density, prior, drawn)
+
+
+def _proposals_of(parts: Parts, vectors: np.ndarray) -> list[np.ndarray] | None:
+    """The number of the proposal that each of the draws (S, d) is, by part, its own number where the
+    part has chains; None where draws by importance are not those that its proposals give."""
     which, end = [], 0
     for number, ((width, _), near) in enumerate(zip(parts.parts, parts.accepted, strict=True)):
         end += width
@@ -109,14 +124,9 @@ def _of_parts(
         if not np.allclose(
             again.vectors, vectors[:, end - width : end], rtol=_ROUNDING, atol=_ROUNDING
         ):
-            raise _others(fit)
+            return None
         which.append(again.which)
-    heights = heights_of(density, vectors).reshape(sizes)
-    k = max((near.pareto_k for near in parts.accepted if near is not None), default=np.nan)
-    drawn = PartsDrawn(
-        vectors.reshape(*sizes, -1), heights, None if np.isnan(k) else np.array(which), k, fit.stats
-    )
-    return drawn_of_density(blueprint, fit.weights.to_numpy(), fit.centring, density, prior, drawn)
+    return which
 
 
 def _of_graph(fit: BlockFit, blueprint: Blueprint, stats: xr.Dataset) -> Drawn:

@@ -2,8 +2,9 @@
 chains from its mode.
 
 A part that importance is refused for is sampled by short chains first, which in round coordinates
-are often enough: what leaves is judged, and only where it fails are they longer. All parts end with
-as many draws as are asked for.
+are often enough: what leaves is judged, and only where it fails are they longer. Where importance
+was relied on and what leaves fails all the same, since a few proposals decide it, all parts have
+chains. All parts end with as many draws as are asked for.
 """
 
 from collections.abc import Callable
@@ -45,22 +46,33 @@ class PartsDrawn(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class Parts:
     """The parts of a density with what importance gives of each: ``near``, None where it is not
-    tried or finds no mode.
+    tried or finds no mode; ``relied``: whether parts whose proposals can be relied on are drawn by
+    them.
     """
 
     parts: tuple[tuple[int, Density], ...]
     near: tuple[Near | None, ...]
     seeds: tuple[int, ...]
+    relied: bool = True
 
     @property
     def accepted(self) -> tuple[Near | None, ...]:
         """The proposals of those parts that are drawn by importance."""
-        return tuple(near if near is not None and near.accepted else None for near in self.near)
+        return tuple(
+            near if self.relied and near is not None and near.accepted else None
+            for near in self.near
+        )
 
     @property
     def of_chains(self) -> int:
         """How many parts are left to chains."""
         return self.accepted.count(None)
+
+    @property
+    def attempts(self) -> tuple["Parts", ...]:
+        """These parts, and where any are drawn by importance, all of them by chains."""
+        in_chains = (replace(self, relied=False),)
+        return (self, *in_chains) if any(near is not None for near in self.accepted) else (self,)
 
     def lengths(self, sampling: Sampling) -> tuple[tuple[Sampling, bool], ...]:
         """How long chains run, one after the other until what leaves has converged, and whether

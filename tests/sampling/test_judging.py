@@ -2,6 +2,7 @@
 them is not believed.
 """
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +15,7 @@ from small_graph import PoissonGraph
 
 import riskweighted as rw
 from riskweighted.common.errors import InputError
+from riskweighted.sampling import convergence
 from riskweighted.sampling.judging import judged_again, refuse_other_diagnostics
 from riskweighted.sampling.settings import Sampling
 
@@ -73,3 +75,18 @@ def test_draws_are_judged_again_as_they_were(data, name, tmp_path):
         with pytest.raises(InputError) as caught:
             refuse_other_diagnostics(changed, sampling)
         assert "\n" not in str(caught.value)
+
+
+@pytest.mark.quick
+def test_what_importance_does_not_make_sure_of_has_chains_if_many_draws_are_asked_for(
+    data, monkeypatch
+):
+    monkeypatch.setattr(convergence, "K_LIMIT", -10.0)  # what is judged fails, by importance
+    asked = {"chains": 2, "tune": 150, "random_seed": 3}
+    for draws, chains in ((500, True), (300, False)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", rw.ConvergenceWarning)
+            block = rw.fit(LINEAR, data, draws=draws, **asked).block
+        assert (block.stats is not None, block.converged) == (chains, chains)
+        assert block.posterior.sizes["draw"] == draws
+        refuse_other_diagnostics(block, Sampling(draws=draws, chains=2, tune=150, cores=1))

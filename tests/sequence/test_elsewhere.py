@@ -125,6 +125,7 @@ def test_parts_of_a_file_have_the_risk_of_the_whole(fit):
     assert parts.mean() == pytest.approx(own_mass.mean(), rel=0.05)
 
 
+@pytest.mark.filterwarnings("ignore::riskweighted.ExplosionWarning")  # of 20 draws
 def test_scores_of_trees_are_those_of_records_whose_fold_nobody_knows():
     chain = replace(CHAIN, learned=["region", "age"])
     fit = laplace_fit(chain, FILE[::3], draws=20)
