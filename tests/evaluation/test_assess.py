@@ -83,7 +83,7 @@ def test_every_mean_has_an_interval_around_it_and_every_row_its_definition(resul
     assert table["definition"].str.len().min() > 15
     assert set(table["higher_is"]) == {"riskier", "safer"}
     assert (table["boundary"] == "closed").all()
-    bounded = table[table["rule"].str.contains("interval over records")]
+    bounded = table[table["rule"].str.contains("interval over records", na=False)]
     assert len(bounded) >= 12
     assert ((bounded["lower"] <= bounded["value"]) & (bounded["value"] <= bounded["upper"])).all()
 
