@@ -30,6 +30,9 @@ _READ = {
 }
 _MOST_OFFERED = 3  # columns of the design that are named: replicate weights are hundreds
 
+# what a column of groups is of given units
+_THE_SAME, _NUMBERS, _WHOLE, _OTHER = "the same", "numbers members", "of whole units", "other"
+
 
 def of_release(study: Study, data: pd.DataFrame, kinds: Sequence[ColumnKind]) -> list[str]:
     """A sentence each, in this order: of weights that are the user's; of a release of one column,
@@ -71,32 +74,46 @@ def _few(study: Study, data: pd.DataFrame) -> Iterator[str]:
 
 def _units(study: Study, data: pd.DataFrame, kinds: Sequence[ColumnKind]) -> Iterator[str]:
     """Ids of units that the study does not name, nor others of the same units, each with how many
-    it groups.
+    it groups; not what numbers the members of those that it names.
     """
-    stated = (study.release.unit, study.weights.cluster, study.evaluation.cluster)
+    asked = study.evaluation
+    stated = (study.release.unit, study.weights.cluster, asked.cluster)
     named = {name for name in stated if name is not None and name in data}
     for of in kinds:
-        if (
-            of.kind == UNIT_ID
-            and of.name in data
-            and not any(_same_units(data, of.name, other) for other in named)
-        ):
-            count = f"{data[of.name].nunique():,} units in {len(data):,} records"
-            drawn = (
-                ""
-                if study.synthesizer.formula is not None
-                else f"[units] id = {of.name!r} draws the members of each together, as they are "
-                "not without; "
-            )
+        if of.kind != UNIT_ID or of.name not in data or of.name in (asked.psu, asked.strata):
+            continue
+        relations = {_of_units(data, of.name, other) for other in named}
+        if relations & {_THE_SAME, _NUMBERS}:
+            continue
+        told = f"{of.name} groups {data[of.name].nunique():,} units in {len(data):,} records"
+        if _WHOLE in relations:
             yield (
-                f"{of.name} groups {count}: {drawn}[release] unit = {of.name!r} leaves out whole "
-                "ones where records are held out"
+                f"{told}, each made of whole units of {listing(sorted(named))}: state it as "
+                "[evaluation] psu if such groups were sampled"
             )
+            continue
+        drawn = (
+            ""
+            if study.synthesizer.formula is not None
+            else f"[units] id = {of.name!r} draws the members of each together, as they are "
+            "not without; "
+        )
+        yield (
+            f"{told}: {drawn}[release] unit = {of.name!r} leaves out whole "
+            "ones where records are held out"
+        )
 
 
-def _same_units(data: pd.DataFrame, one: str, other: str) -> bool:
-    together, *alone = (patterns_of(data, names)[0] for names in ([one, other], [one], [other]))
-    return alone == [together, together]
+def _of_units(data: pd.DataFrame, one: str, units: str) -> str:
+    """What a column is of given units: the same ones, a number of their members, groups of whole
+    units, or none of these.
+    """
+    together, alone, of_units = (
+        patterns_of(data, names)[0] for names in ([one, units], [one], [units])
+    )
+    if together == of_units:
+        return _THE_SAME if alone == together else _WHOLE
+    return _NUMBERS if together == len(data) else _OTHER
 
 
 def _functions(study: Study, data: pd.DataFrame, kinds: Sequence[ColumnKind]) -> Iterator[str]:

@@ -112,8 +112,9 @@ def _of_parts(
 
 
 def _proposals_of(parts: Parts, vectors: np.ndarray) -> list[np.ndarray] | None:
-    """The number of the proposal that each of the draws (S, d) is, by part, its own number where the
-    part has chains; None where draws by importance are not those that its proposals give."""
+    """The number of the proposal that each of the draws (S, d) is, by part, its own number where
+    the part has chains; None where draws by importance are not those that its proposals give.
+    """
     which, end = [], 0
     for number, ((width, _), near) in enumerate(zip(parts.parts, parts.accepted, strict=True)):
         end += width

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from riskweighted.runs.leaving import ids_first, of_release
-from riskweighted.runs.study import make_study
+from riskweighted.runs.study import Study, make_study
+from riskweighted.suggest.evidence import UNIT_ID, ColumnKind
 from riskweighted.suggest.kinds import kinds_of
 
 N = 600
@@ -28,10 +29,10 @@ def panel() -> pd.DataFrame:
     )
 
 
-def told(data: pd.DataFrame, synthetic: list[str], known=("region",), **release) -> str:
+def study_of(synthetic: list[str], known=("region",), **release) -> Study:
     chain = {"name": "sequential", "predictors": list(known), "variables": {}}
     scenario = {"known": list(known), "synthetic": synthetic}
-    study = make_study(
+    return make_study(
         {
             "data": {"path": "x.csv"},
             "scenario": scenario,
@@ -40,6 +41,10 @@ def told(data: pd.DataFrame, synthetic: list[str], known=("region",), **release)
             "seed": 1,
         }
     )
+
+
+def told(data: pd.DataFrame, synthetic: list[str], known=("region",), **release) -> str:
+    study = study_of(synthetic, known, **release)
     return "\n".join(of_release(study, data, kinds_of(data)))
 
 
@@ -76,6 +81,20 @@ def test_one_record_that_is_alone_is_one():
 def test_units_that_are_not_named_are_told():
     assert "100 units in 600 records" in told(panel(), ["wage"])
     assert "100 units" not in told(panel(), ["wage"], unit="firm")
+
+
+def test_what_numbers_members_or_groups_whole_units_is_no_other_unit():
+    data = panel().assign(plant=lambda frame: frame["firm"] // 70)
+    data["worker"] = data.groupby("firm").cumcount()
+    named = ["firm", "plant", "worker"]
+    kinds = [ColumnKind(name, UNIT_ID, "stated") for name in named]
+    (line,) = (
+        line
+        for line in of_release(study_of(["wage"], unit="firm"), data, kinds)
+        if any(name in line for name in named)
+    )
+    assert "plant groups" in line
+    assert "made of whole units of 'firm'" in line
 
 
 def test_a_release_of_one_column_is_said_to_be_one_and_stands_first():
