@@ -4,6 +4,9 @@ from collections.abc import Mapping
 
 import pandas as pd
 
+from experiments.ce.tables import SIX, variant_of_six
+from riskweighted.sampling.convergence import R_HAT_LIMIT
+
 __all__ = ["findings"]
 
 _SCHEMES = ("Synthesizer", "Marginal", "Pairwise")
@@ -66,7 +69,8 @@ def _of_utility(distances: pd.DataFrame) -> str:
 def _of_estimates(table: pd.DataFrame) -> list[str]:
     mean = table[table["measure"] == "mean"].set_index("label")
     earner = table[table["measure"] == "coefficient Earner 2"].set_index("label")
-    six = mean.loc["Marginal, K = 6"]
+    six, r_hat = mean.loc[SIX], variant_of_six()["r_hat"]
+    missed = f"; its R-hat is {r_hat:.3f}, so it did not converge" if r_hat > R_HAT_LIMIT else ""
     width, theirs = (
         earner.loc["Marginal", f"upper{end}"] - earner.loc["Marginal", f"lower{end}"]
         for end in ("", " published")
@@ -77,7 +81,7 @@ def _of_estimates(table: pd.DataFrame) -> list[str]:
         f"{_k(mean.loc['Marginal', 'estimate published'])}. The priors of its model are not "
         "published in what we have. Six components with slopes of their own under narrow priors "
         f"(`python -m experiments.claims.riddle`; last rows of Table 4) give {_k(six['estimate'])} "
-        f"({_k(six['lower'])} to {_k(six['upper'])}), because their tail is the prior's.",
+        f"({_k(six['lower'])} to {_k(six['upper'])}{missed}), because their tail is the prior's.",
         f"**The Earner 2 interval** under marginal weights is {_k(width)} wide, the paper's "
         f"{_k(theirs)}.",
     ]

@@ -9,12 +9,14 @@ import pandas as pd
 
 __all__ = [
     "NAMES",
+    "SIX",
     "as_markdown",
     "empirical_distances",
     "estimates",
     "published",
     "record_risks",
     "risk_profile",
+    "variant_of_six",
     "with_intervals",
 ]
 
@@ -27,7 +29,7 @@ NAMES = {
 }
 _PUBLISHED = Path(__file__).parent / "published"
 _RIDDLE = Path(__file__).parents[1] / "claims" / "riddle.csv"
-_SIX = "Marginal, K = 6"
+SIX = "Marginal, K = 6"
 _EDGES = {
     -10: "below -10K",
     50: "(-10K, 50K)",
@@ -93,7 +95,7 @@ def estimates(utility: pd.DataFrame) -> pd.DataFrame:
     order = {
         name: place
         for place, name in enumerate(
-            [*published("table_4")["measure"].unique(), *NAMES.values(), _SIX]
+            [*published("table_4")["measure"].unique(), *NAMES.values(), SIX]
         )
     }
     return table.sort_values(
@@ -101,16 +103,21 @@ def estimates(utility: pd.DataFrame) -> pd.DataFrame:
     ).reset_index(drop=True)
 
 
-def _of_six() -> pd.DataFrame:
-    """Six components with slopes of their own under narrow priors, marginal weights: the estimates
-    that riddle.csv has, beside which the published ones of marginal weights stand too.
+def variant_of_six() -> pd.Series:
+    """Six components with slopes of their own under narrow priors, marginal weights: the row of
+    riddle.csv.
     """
     rows = pd.read_csv(_RIDDLE).query("priors == 'narrow' and K == 6 and weights == 'marginal'")
-    variant = rows.iloc[0]
+    return rows.iloc[0]
+
+
+def _of_six() -> pd.DataFrame:
+    """The estimates of that variant, beside which the published ones of marginal weights stand."""
+    variant = variant_of_six()
     return pd.DataFrame(
         {
             "measure": ["mean", "median", "0.9 quantile"],
-            "label": _SIX,
+            "label": SIX,
             "estimate": variant[["mean", "median", "q90"]].to_numpy(dtype=float),
             "lower": [variant["lower"], np.nan, np.nan],
             "upper": [variant["upper"], np.nan, np.nan],

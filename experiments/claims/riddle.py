@@ -249,6 +249,9 @@ def main() -> None:
     parser.add_argument(
         "--resume", action="store_true", help="keep the rows of riddle.csv, and make those it lacks"
     )
+    parser.add_argument("--chains", type=int, default=2)
+    parser.add_argument("--tune", type=int, default=250, help="steps of each chain")
+    parser.add_argument("--draws", type=int, default=150, help="of each chain")
     given = parser.parse_args()
     case, table = ce_like(), given.out / "riddle.csv"
     given.out.mkdir(parents=True, exist_ok=True)
@@ -273,7 +276,9 @@ def main() -> None:
         model = compile_model(
             IndependentMixture(**{**shared, **kinds[priors]}, components=components), case.data
         )
-        sampling = Sampling(draws=150, tune=250, chains=2, target_accept=0.9)
+        sampling = Sampling(
+            draws=given.draws, tune=given.tune, chains=given.chains, target_accept=0.9
+        )
         fit = model.sample(
             scheme_weights(scheme, case.data, case.scenario), random_seed=SEED, sampling=sampling
         )

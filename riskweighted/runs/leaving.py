@@ -29,6 +29,7 @@ _READ = {
     FILE: "taken to read others' values: what their datasets give away is not judged of a column",
 }
 _MOST_OFFERED = 3  # columns of the design that are named: replicate weights are hundreds
+_NEARLY = 0.995  # of the records, that a number of members tells apart
 
 # what a column of groups is of given units
 _THE_SAME, _NUMBERS, _WHOLE, _OTHER = "the same", "numbers members", "of whole units", "other"
@@ -113,7 +114,7 @@ def _of_units(data: pd.DataFrame, one: str, units: str) -> str:
     )
     if together == of_units:
         return _THE_SAME if alone == together else _WHOLE
-    return _NUMBERS if together == len(data) else _OTHER
+    return _NUMBERS if together >= _NEARLY * len(data) else _OTHER
 
 
 def _functions(study: Study, data: pd.DataFrame, kinds: Sequence[ColumnKind]) -> Iterator[str]:

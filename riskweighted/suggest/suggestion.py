@@ -41,7 +41,7 @@ from riskweighted.suggest.roles import (
     sampled,
 )
 from riskweighted.suggest.survey import Surveyed, surveyed
-from riskweighted.suggest.units import units_among
+from riskweighted.suggest.units import numbers_members, units_among
 from riskweighted.suggest.universes import Universe, find_universes
 from riskweighted.weights.names import UNWEIGHTED
 
@@ -334,7 +334,7 @@ def _with_units(suggestion: Suggestion, data: pd.DataFrame) -> Suggestion:
     candidates = {
         name: [of for of in within if of in used]
         for name, within in suggestion.units.items()
-        if name not in used
+        if name not in used and not numbers_members(data, name, suggestion.units)
     }
     kinds = {of.name: of.kind for of in suggestion.columns if of.name not in targets}
     times = [name for name, kind in kinds.items() if kind == TIME]

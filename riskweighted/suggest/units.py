@@ -13,7 +13,14 @@ from riskweighted.common.errors import InputError, UnitsWarning
 from riskweighted.common.frames import holds_numbers
 from riskweighted.common.units import Units
 
-__all__ = ["Held", "held_within", "one_record_a_period", "stand_together", "units_among"]
+__all__ = [
+    "Held",
+    "held_within",
+    "numbers_members",
+    "one_record_a_period",
+    "stand_together",
+    "units_among",
+]
 
 _MOST_MEMBERS, _USUAL = 200, 30  # of a unit whose members are drawn one after the other
 _MOST_ROLES = 20  # levels
@@ -129,6 +136,16 @@ def units_among(
         if (units := _units_of(data, name, within, times, others, targets)) is not None
     ]
     return next((units for units in made if units.time or units.order), next(iter(made), None))
+
+
+def numbers_members(data: pd.DataFrame, name: str, candidates: Mapping[str, Sequence[str]]) -> bool:
+    """Whether an id within which no column is constant tells apart the members of another
+    candidate, within which some are: pupil numbers that begin anew in every school.
+    """
+    return not candidates[name] and any(
+        bool(within) and data.duplicated([name, other]).mean() <= 1 - _AGREE
+        for other, within in candidates.items()
+    )
 
 
 def _units_of(

@@ -7,7 +7,7 @@ import pytest
 import riskweighted as rw
 from riskweighted.suggest.columns import look_at
 from riskweighted.suggest.suggestion import suggest
-from riskweighted.suggest.units import units_among
+from riskweighted.suggest.units import numbers_members, units_among
 
 
 def households(units=80, seed=1):
@@ -96,3 +96,13 @@ def test_members_columns_that_leave_few_units_alike_do_not_leave():
     assert "composed as no other one" in made.left_out["job"]
     once = data.groupby("person").head(1)  # whom nothing groups
     assert "job" in suggest(once, look_at(once), ["wage"]).known
+
+
+def test_numbers_that_begin_anew_in_every_school_are_no_units():
+    data = pd.DataFrame({"school": np.repeat(np.arange(40), 12)})
+    data["pupil"] = 1 + data.groupby("school").cumcount()
+    found = {"pupil": [], "school": ["type"]}
+    assert numbers_members(data, "pupil", found)
+    assert not numbers_members(data, "school", found)
+    assert not numbers_members(pd.concat([data, data]), "pupil", found)
+    assert not numbers_members(data, "pupil", {"pupil": ["class"], "school": ["type"]})
