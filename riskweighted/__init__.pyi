@@ -76,6 +76,9 @@ from .measures.measure import (
     Value as Value,
 )
 from .measures.settings import EvaluationSettings as EvaluationSettings
+from .plots.attack_success import plot_attack_success as plot_attack_success
+from .plots.coefficients import plot_coefficients as plot_coefficients
+from .plots.conditional import plot_conditional as plot_conditional
 from .plots.convergence import plot_convergence as plot_convergence
 from .plots.frontier import plot_frontier as plot_frontier
 from .plots.levels import plot_levels as plot_levels

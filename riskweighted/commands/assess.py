@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 _Tools = Annotated[
     list[str] | None,
     typer.Option(
-        "--synthetic",
+        "--tool",
         metavar="NAME=FILE,FILE",
         help="What a tool made; repeat it to compare tools.",
     ),
@@ -79,7 +79,7 @@ def assess(
     ],
     known: Annotated[str, typer.Option("--known", help="Variables an intruder knows: a,b.")],
     synthesized: Annotated[
-        str, typer.Option("--synthesized", help="The synthesized variables: a,b.")
+        str, typer.Option("--synthetic", help="The synthesized variables: a,b.")
     ],
     files: Annotated[
         list[Path] | None,
@@ -180,7 +180,7 @@ def assess(
         disclosure, standing_out = _attributed(table, synthetic_of, scenario, given, asked)
         result = _measure(table, synthetic_of, scenario, holdout, asked)
         folding = (
-            f"riskweighted folds {as_argument(str(confidential))} --synthesized "
+            f"riskweighted folds {as_argument(str(confidential))} --synthetic "
             f"{as_argument(synthesized)} --out folds"
         )
         if working is not None:
@@ -191,7 +191,7 @@ def assess(
                     result,
                     disclosure,
                     scenario,
-                    len(table),
+                    (table, synthetic_of),
                     {"confidential": [confidential], **tools},
                     notes,
                     folding,
@@ -333,11 +333,11 @@ def _named(files: list[Path], named: list[str]) -> dict[str, list[Path]]:
     for text in named:
         name, _, paths = text.partition("=")
         if not name.strip() or not split(paths):
-            raise InputError("a tool's files are given as --synthetic NAME=FILE, or NAME=FILE,FILE")
+            raise InputError("a tool's files are given as --tool NAME=FILE, or NAME=FILE,FILE")
         tools.setdefault(name.strip(), []).extend(map(Path, split(paths)))
     if not tools:
         raise InputError(
-            "no synthetic file was given: name at least one, or --synthetic NAME=FILE,FILE for "
+            "no synthetic file was given: name at least one, or --tool NAME=FILE,FILE for "
             "each of several tools"
         )
     return tools
@@ -391,7 +391,7 @@ def _page(
     result: "Assessment",
     disclosure: "pd.DataFrame",
     scenario: "Scenario",
-    records: int,
+    data: "tuple[pd.DataFrame, dict[str, list[pd.DataFrame]]]",
     files: dict[str, list[Path]],
     notes: list[str],
     folding: str,
@@ -408,7 +408,7 @@ def _page(
     ]
     told = pd.DataFrame(hashes, columns=["Of", "File", "SHA-256"])
     return assessment_page(
-        Assessed(result, disclosure, scenario, records, told, notes, folding, measures)
+        Assessed(result, disclosure, scenario, len(data[0]), told, notes, folding, measures, *data)
     )
 
 

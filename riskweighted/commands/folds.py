@@ -15,9 +15,7 @@ def folds(
     ],
     synthesized: Annotated[
         str,
-        typer.Option(
-            "--synthesized", help="The variable that the tool synthesizes (several: a,b)."
-        ),
+        typer.Option("--synthetic", help="The variable that the tool synthesizes (several: a,b)."),
     ],
     out: Annotated[Path, typer.Option("--out", help="A new folder; confidential.")],
     count: Annotated[int, typer.Option("--K", help="How many folds.")] = 5,

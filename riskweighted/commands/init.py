@@ -17,6 +17,7 @@ from riskweighted.commands.terminal import (
     say,
     show,
     show_json,
+    split,
     tell,
 )
 from riskweighted.common.checks import real_path
@@ -44,9 +45,9 @@ def init(
     synthesize: Annotated[
         list[str] | None,
         typer.Option(
-            "--synthesize",
-            metavar="NAME",
-            help="What is sensitive; repeatable. Default: one column, guessed.",
+            "--synthetic",
+            metavar="A,B",
+            help="The variables to synthesize; repeatable. Default: one column, guessed.",
         ),
     ] = None,
     variables: Annotated[
@@ -82,10 +83,11 @@ def init(
     """
     _check_place(out, data, force)
     stated = _stated(kind or ())
+    asked = [name for text in synthesize or () for name in split(text)]
     if like is not None:
-        if synthesize:
+        if asked:
             raise InputError(
-                f"--like and --synthesize: {like.name!r} says what is synthesized; edit "
+                f"--like and --synthetic: {like.name!r} says what is synthesized; edit "
                 "[scenario] in the study that is written"
             )
         _next_year(data, out, like, variables, stated, force)
@@ -105,12 +107,12 @@ def init(
         table = read_table(data, given.layout, given.variables)
     with reporter().step("looking at its columns"):
         told = given
-        given, table, texts = _read_amounts(data, given, table, synthesize or ())
+        given, table, texts = _read_amounts(data, given, table, asked)
         no_numbers = {
             name: len(cells) for name, cells in texts.items() if holds_numbers(table[name])
         }
         columns = look_at(table, given.variables, kinds_of(table, given.variables, stated))
-        first = suggest(table, columns, tuple(synthesize or ()))
+        first = suggest(table, columns, tuple(asked))
     with reporter().step("checking the study that comes of it"):
         suggestion, refusal, leaving = _first_that_runs(first, table, data, given)
     private = carries_values(suggestion) or bool(texts)
@@ -328,7 +330,7 @@ def _show(
     for line in of_file:
         say(line)
     say(_legend(table["found"]))
-    guessed = " (guessed; --synthesize NAME takes another)" if suggestion.chosen else ""
+    guessed = " (guessed; --synthetic NAME takes another)" if suggestion.chosen else ""
     say(f"Synthesized: {_names(suggestion.targets)}{guessed}.")
     crowd = f" ({suggestion.crowd})" if suggestion.known else ""
     say(f"Known to an intruder: {_names(suggestion.known)}{crowd}.")

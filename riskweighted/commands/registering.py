@@ -8,6 +8,7 @@ from functools import wraps
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperArgument, TyperCommand
 
 from riskweighted.commands import terminal
 from riskweighted.common.errors import InputError
@@ -17,7 +18,7 @@ __all__ = ["EXAMPLES", "EXIT_CODES", "HELP_NAMES", "epilog", "register"]
 EXAMPLES = {
     "init": (
         "riskweighted init households.csv",
-        "riskweighted init households.csv --synthesize income --out study.toml",
+        "riskweighted init households.csv --synthetic income --out study.toml",
     ),
     "check": ("riskweighted check study.toml", "riskweighted check study.toml --json"),
     "run": (
@@ -31,16 +32,16 @@ EXAMPLES = {
     ),
     "sweep": ("riskweighted sweep sweep.toml --workers 2",),
     "weights": (
-        "riskweighted weights households.csv --known region,age_band \\\n  --synthesized income "
+        "riskweighted weights households.csv --known region,age_band \\\n  --synthetic income "
         "--scheme pairwise --out weights.csv",
     ),
     "assess": (
         "riskweighted assess households.csv synthetic.csv \\\n  --known region,age_band "
-        "--synthesized income",
-        "riskweighted assess households.csv --synthetic ours=a.csv,b.csv \\\n"
-        "  --synthetic theirs=c.csv --known region --synthesized income --out both",
+        "--synthetic income",
+        "riskweighted assess households.csv --tool ours=a.csv,b.csv \\\n"
+        "  --tool theirs=c.csv --known region --synthetic income --out both",
     ),
-    "folds": ("riskweighted folds households.csv --synthesized income \\\n  --K 5 --out folds",),
+    "folds": ("riskweighted folds households.csv --synthetic income \\\n  --K 5 --out folds",),
     "reidentify": ("riskweighted reidentify attack.toml",),
     "report": (
         "riskweighted report results/study",
@@ -48,7 +49,7 @@ EXAMPLES = {
     ),
     "summary": (
         "riskweighted summary results/study",
-        "riskweighted summary results/study --format latex --unit income=dollars",
+        "riskweighted summary results/study --format latex --measured-in income=dollars",
     ),
     "release": (
         "riskweighted release results/study --scheme pairwise --format csv,dta \\\n  --out pack",
@@ -68,6 +69,23 @@ EXIT_CODES = {
     130: "interrupted; a run or a sweep goes on where it stopped",
 }
 _PANEL = "How much it says"
+# what an option takes, by its name where its type does not say it
+_VALUES = {
+    "known": "A,B",
+    "synthesized": "A,B",
+    "columns": "A,B",
+    "categorical": "A,B",
+    "scheme": "SCHEME",
+    "match": "own|joint|A,B;C",
+    "boundary": "closed|open",
+    "singletons": "protect|paper|error",
+    "family": "FAMILY",
+    "target": "TARGET",
+    "loss": "MEASURE",
+    "risk": "MEASURE",
+    "utility": "MEASURE",
+}
+_OF_TYPE = {"int": "N", "float": "NUMBER", "Path": "PATH", "str": "TEXT"}
 Quiet = Annotated[
     bool,
     typer.Option(
@@ -121,7 +139,36 @@ def register(app: typer.Typer, command: Callable[..., None], panel: str) -> None
 
     called.__signature__ = signature.replace(parameters=[*signature.parameters.values(), *shared])  # type: ignore[attr-defined]
     called.__annotations__ = {**command.__annotations__, **_SHARED}
-    app.command(name, epilog=epilog(EXAMPLES[name]), rich_help_panel=panel)(called)
+    app.command(name, cls=_Command, epilog=epilog(EXAMPLES[name]), rich_help_panel=panel)(called)
+
+
+class _Command(TyperCommand):
+    """A command whose help shows what each option takes, not its type in Python."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        for param in self.params:
+            if isinstance(param, TyperArgument):  # its name says what it is
+                param.display_type_rich = lambda ctx: ""  # type: ignore[method-assign]
+            elif param.metavar is None:
+                param.metavar = _value(param)
+
+    def get_help_option(self, ctx: Any) -> Any:
+        """The option of the help, which takes nothing either."""
+        option = super().get_help_option(ctx)
+        if option is not None:
+            option.metavar = ""
+        return option
+
+
+def _value(option: Any) -> str | None:
+    """What an option takes, in words: nothing of a switch, None where its choices are shown."""
+    if option.is_flag:
+        return ""
+    if option.name in _VALUES:
+        return _VALUES[option.name]
+    shown = option.type_descriptor
+    return None if shown.is_choice else _OF_TYPE.get(option.bare_type(), "TEXT")
 
 
 def epilog(examples: tuple[str, ...]) -> str:

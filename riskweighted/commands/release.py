@@ -87,7 +87,9 @@ def release(
     ] = False,
     unit: Annotated[
         list[str] | None,
-        typer.Option("--unit", metavar="VARIABLE=UNIT", help="For the codebook; repeatable."),
+        typer.Option(
+            "--measured-in", metavar="VARIABLE=UNIT", help="For the codebook; repeatable."
+        ),
     ] = None,
 ) -> None:
     """Make the pack that may leave the agency, after every file of it was read and nothing

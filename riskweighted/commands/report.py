@@ -47,6 +47,10 @@ def report(
             help="Write every figure there too, as SVG, PDF and PNG of 300 dpi.",
         ),
     ] = None,
+    agency: Annotated[
+        str,
+        typer.Option("--agency", metavar="NAME", help="Who publishes: stated at the page's top."),
+    ] = "",
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
     """Make the report of a run as one HTML file: releasable aggregates, or everything
@@ -82,6 +86,7 @@ def report(
                 internal=internal,
                 confidential=confidential,
                 minimum_count=minimum_count,
+                agency=agency,
             )
         if figures is not None:
             made.save_figures(figures, private=internal)

@@ -26,7 +26,9 @@ def summary(
     ] = False,
     unit: Annotated[
         list[str] | None,
-        typer.Option("--unit", metavar="VARIABLE=UNIT", help="Unit of a variable; repeatable."),
+        typer.Option(
+            "--measured-in", metavar="VARIABLE=UNIT", help="Unit of a variable; repeatable."
+        ),
     ] = None,
 ) -> None:
     """Print the verdicts on the thresholds of a run and its main table, each measure with its

@@ -33,7 +33,7 @@ def weights(
         Path, typer.Argument(metavar="DATA", help=f"Confidential table: {', '.join(FORMATS)}.")
     ],
     synthesized: Annotated[
-        str, typer.Option("--synthesized", help="The sensitive variable (several: a,b).")
+        str, typer.Option("--synthetic", help="The sensitive variable (several: a,b).")
     ],
     out: Annotated[
         Path, typer.Option("--out", help="File for the weights (.csv or .parquet); confidential.")

@@ -43,7 +43,7 @@ _GUIDE = """What to do with this folder ({private})
    their order. A dataset holds {columns},
    and may hold the columns of rows.csv.
 3. Put them beside rows.csv as k/synthetic_1.csv, k/synthetic_2.csv and so on.
-4. riskweighted assess DATA SYNTHETIC... --known A,B --synthesized {synthesized} --folds {folder}
+4. riskweighted assess DATA SYNTHETIC... --known A,B --synthetic {synthesized} --folds {folder}
 
 Change no other file: each is held to what was written. In the end delete the folder.
 """
@@ -59,7 +59,7 @@ _GUIDE_OF_PACKS = """What to do with this folder ({private})
 3. Put them beside rows.csv as k/pack_1/synthetic_1.csv to k/pack_{R}/synthetic_L.csv.
 4. What may leave is 0/pack_1 and no other: do not choose among packs, and do not draw it again.
 5. riskweighted assess DATA {folder}/0/pack_1/synthetic_*.csv --known A,B \
---synthesized {synthesized} --folds {folder}
+--synthetic {synthesized} --folds {folder}
 
 Change no other file: each is held to what was written. In the end delete the folder.
 """

@@ -42,7 +42,10 @@ _beyond = partial(
     unbounded=True,
 )
 _mean = partial(
-    _beyond, kind="distance", boundary="It may fall below 0 by chance: then nothing was found."
+    _beyond,
+    kind="distance",
+    disclosure=Disclosure.THREE_DECIMALS,  # a difference of estimates, not a count of records
+    boundary="It may fall below 0 by chance: then nothing was found.",
 )
 MEAN = _mean(
     "disclosure",

@@ -102,19 +102,20 @@ def merged_histogram(
     minimum_count: int = 10,
     *,
     limits: Limits | None = None,
-    bins: int = 20,
+    bins: int | None = None,
 ) -> Histogram:
     """Histogram whose bins with fewer than `minimum_count` records, empty ones too, are merged with
     a neighbour.
 
     `limits`: where the variable is bounded by its definition, for example (0, 1), and never the
-    extremes of the data; the end bins are then closed there. `bins`: about how many the grid has,
-    whose step is 1, 2 or 5 times a power of ten. Refused are values that are not finite, outside
+    extremes of the data; the end bins are then closed there. `bins`: about how many the grid has
+    (20, and 60 where a bin may hold one record), whose step is 1, 2 or 5 times a power of ten.
+    Refused are values that are not finite, outside
     the limits, fewer than `minimum_count`, or without a difference once so many smallest and
     largest are set aside.
     """
     checked = _checked(values, "values", minimum_count)
-    edges, step = _grid(checked, minimum_count, limits, bins)
+    edges, step = _grid(checked, minimum_count, limits, bins or (20 if minimum_count > 1 else 60))
     counts = _count(checked, edges)
     starts = _merge(counts, minimum_count)
     ordered = np.sort(checked)
@@ -158,7 +159,7 @@ def binned_means(
     minimum_count: int = 10,
     *,
     limits: Limits | None = None,
-    bins: int = 20,
+    bins: int | None = None,
 ) -> BinnedMeans:
     """Mean of y in the bins of x's merged histogram: see `merged_histogram`."""
     histogram = merged_histogram(x, minimum_count, limits=limits, bins=bins)

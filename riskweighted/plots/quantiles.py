@@ -12,7 +12,7 @@ from riskweighted.common.errors import InputError
 from riskweighted.common.native import Frame, GivenFrames, as_pandas
 from riskweighted.common.numbers import rounded_from, shared_digits
 from riskweighted.evaluation.fit_statistics import QUANTILES
-from riskweighted.plots.style import OnAxes, dress, mark_powers, panel, title
+from riskweighted.plots.style import OnAxes, dress_all, mark_powers, multiples, title
 from riskweighted.plots.utility import numeric_columns
 
 __all__ = ["plot_quantiles", "shown_quantiles"]
@@ -43,7 +43,7 @@ def plot_quantiles(
     **axes: Unpack[OnAxes],
 ) -> Axes:
     """Draw quantiles of L synthetic datasets per label (their mean) against the confidential ones
-    of the same shares; return the axes.
+    of the same shares, a panel for each label; return the first panel's axes.
 
     Logarithmic, about zero linear where values are zero or negative. A label on the line y = x has
     the confidential distribution.
@@ -59,7 +59,8 @@ def plot_quantiles(
         each as the interval of numbers that are the same in the digits that as many share. Without
         it all values are shown, the largest one by one.
     **axes
-        ``ax``, the axes to draw on, or ``figsize``, (width, height) of a new figure in inches.
+        ``ax``, axes on which all labels are drawn, or ``figsize``, (width, height) of a new figure
+        in inches.
 
     Raises
     ------
@@ -90,22 +91,24 @@ def plot_quantiles(
         label: np.mean([np.quantile(values, shares) for values in sets], axis=0)
         for label, sets in others.items()
     }
-    ax, styles, names = panel(axes, curves, (6.5, 5.2))
+    panels = multiples(axes, curves, (3.5, 3.2))
     x = ends.mean(axis=0)
-    _scale(ax, true, [*ends, *curves.values()])
     corners = [
         min(map(np.min, [ends, *curves.values()])),
         max(map(np.max, [ends, *curves.values()])),
     ]
-    ax.plot(corners, corners, color="black", linewidth=1.5, label="the same")
     size, line = (4, "") if minimum_count is None else (8, None)
-    for label, y in curves.items():
-        marks = styles[label].points(
-            size, markeredgewidth=0.4, linestyle=styles[label].line if line is None else line
-        )
-        ax.plot(x, y, label=names[label], **marks)
-        if minimum_count is not None:
-            ax.hlines(y, *ends, color=styles[label].colour, linewidth=2)
+    for ax, styles, names in panels:
+        _scale(ax, true, [*ends, *curves.values()])
+        ax.plot(corners, corners, color="#888888", linewidth=2.5, label="the same")
+        for label, name in names.items():
+            y, style = curves[str(label)], styles[label]
+            marks = style.points(
+                size, markeredgewidth=0.4, linestyle=style.line if line is None else line
+            )
+            ax.plot(x, y, label=name, **marks)
+            if minimum_count is not None:
+                ax.hlines(y, *ends, color=style.colour, linewidth=2)
     note = "Every value"
     if minimum_count is not None:
         note = (
@@ -114,8 +117,8 @@ def plot_quantiles(
         )
     note += "; on the line the distributions are the same."
     x_name = title(f"{variable}, confidential quantile")
-    return dress(
-        ax,
+    return dress_all(
+        panels,
         x_name,
         "synthetic quantile",
         note,

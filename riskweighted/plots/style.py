@@ -25,6 +25,7 @@ from riskweighted.evaluation.tables import CONFIDENTIAL
 
 __all__ = [
     "CONFIDENTIAL_COLOUR",
+    "MULTIPLES",
     "Legend",
     "OnAxes",
     "Panel",
@@ -33,8 +34,10 @@ __all__ = [
     "add_note",
     "chosen_labels",
     "dress",
+    "dress_all",
     "finish",
     "mark_powers",
+    "multiples",
     "name_ticks",
     "new_axes",
     "numbers",
@@ -49,6 +52,8 @@ LABEL_SIZE, TICK_SIZE, NOTE_SIZE = 12, 11, 10.5  # points, at the width of a pag
 # characters of a label and of an axis in a figure; tables hold them whole
 LONGEST_NAME, LONGEST_TITLE = 24, 48
 CONFIDENTIAL_COLOUR = "#4d4d4d"
+MULTIPLES = "small multiples"  # label of a figure whose panels can be read one by one
+_TWO_COLUMNS = 6  # panels, and three columns for more
 Legend = Literal["best", "lower right", "beside", "below"]
 
 
@@ -219,26 +224,53 @@ def panel(
     )
 
 
+def multiples(
+    options: OnAxes, labels: Iterable[object], size: tuple[float, float] = (3.5, 2.8)
+) -> list[Panel]:
+    """A panel of `size` inches for each label, all on one scale; or one panel of all labels, where
+    the axes are given or there is one label.
+    """
+    labels = list(labels)
+    if options.get("ax") is not None or len(labels) < 2:
+        return [panel(options, labels)]
+    columns = 2 if len(labels) <= _TWO_COLUMNS else 3
+    rows = -(-len(labels) // columns)
+    figure = _new_figure(options.get("figsize") or (columns * size[0], rows * size[1] + 0.5))
+    figure.set_label(MULTIPLES)
+    grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
+    for unused in grid[len(labels) :]:
+        unused.remove()
+    styles, names = scheme_styles(labels), short_names(labels)
+    shown = grid[: len(labels)]
+    for ax in shown:  # each can be read alone
+        ax.tick_params(labelbottom=True, labelleft=True)
+    return [
+        Panel(ax, styles, {label: names[label]}) for ax, label in zip(shown, labels, strict=True)
+    ]
+
+
+def _new_figure(size: tuple[float, float]) -> Figure:
+    """An empty figure of (width, height) inches; pyplot is not involved."""
+    if not (
+        isinstance(size, Sequence)
+        and len(size) == 2
+        and all(is_number(length) and length > 0 for length in size)
+    ):
+        raise InputError(f"figsize must be (width, height) in inches, both above 0, got {size!r}")
+    return Figure(figsize=(size[0], size[1]), layout="constrained")
+
+
 def new_axes(
     default: tuple[float, float], ax: Axes | None = None, figsize: tuple[float, float] | None = None
 ) -> Axes:
-    """The axes given, or those of a new figure of `figsize` inches; pyplot is not involved."""
+    """The axes given, or those of a new figure of `figsize` inches."""
     if ax is not None:
         if not isinstance(ax, Axes):
             raise InputError(f"ax must be Matplotlib axes, got {type(ax).__name__}")
         if figsize is not None:
             raise InputError("figsize is that of a new figure: give ax or figsize, not both")
         return ax
-    size = default if figsize is None else figsize
-    if not (
-        isinstance(size, Sequence)
-        and len(size) == 2
-        and all(is_number(length) and length > 0 for length in size)
-    ):
-        raise InputError(
-            f"figsize must be (width, height) in inches, both above 0, got {figsize!r}"
-        )
-    return Figure(figsize=(size[0], size[1]), layout="constrained").subplots()
+    return _new_figure(default if figsize is None else figsize).subplots()
 
 
 def chosen_labels(table: pd.DataFrame, labels: Sequence[str] | None, what: str) -> list[str]:
@@ -339,6 +371,33 @@ def dress(
     add_note(ax, *notes)
     add_legend(ax, legend, **options)
     return ax
+
+
+def dress_all(
+    panels: Sequence[Panel],
+    x: str = "",
+    y: str = "",
+    *notes: str,
+    grid: str = "y",
+    legend: Legend = "best",
+    **options: Any,
+) -> Axes:
+    """The first of the panels of `multiples`, all dressed: a title each, one remark above them,
+    and a legend in the first.
+    """
+    first = panels[0].ax
+    if len(panels) == 1:
+        return dress(first, x, y, *notes, grid=grid, legend=legend, **options)
+    for each in panels:
+        finish(each.ax, x, y, grid)
+        each.ax.set_title(*each.names.values(), loc="left", fontsize=LABEL_SIZE)
+    add_legend(first, "best", **options)
+    figure = first.get_figure(root=True)
+    text = " ".join(note for note in notes if note)
+    width = figure.get_figwidth() * figure.dpi  # type: ignore[union-attr]
+    lines = textwrap.wrap(text, _letters(0.9 * width, first, NOTE_SIZE))
+    figure.suptitle("\n".join(lines), x=0.01, ha="left", fontsize=NOTE_SIZE)  # type: ignore[union-attr]
+    return first
 
 
 def name_ticks(ax: Axes, names: Sequence[str]) -> None:

@@ -24,8 +24,9 @@ from riskweighted.plots.style import (
     SchemeStyle,
     add_legend,
     add_note,
-    dress,
+    dress_all,
     finish,
+    multiples,
     name_ticks,
     numbers,
     panel,
@@ -146,11 +147,12 @@ def plot_density(
     minimum_count: int | None = None,
     **axes: Unpack[OnAxes],
 ) -> Axes:
-    """Draw the density of a variable in the confidential data and in L synthetic datasets per
-    label, and return the axes.
+    """Draw the density of a variable in the confidential data (grey) and in L synthetic datasets
+    per label, a panel for each label, and return the first panel's axes.
 
-    A line per label, the mean over its datasets, and a band from the least to the greatest of them.
-    Curves are Gaussian kernel estimates with Scott's bandwidth.
+    A line is the mean over a label's datasets, a band reaches from the least to the greatest of
+    them. Curves are Gaussian kernel estimates with Scott's bandwidth, reflected at the smallest and
+    the largest value of a dataset, so that none has mass beyond a bound.
 
     Parameters
     ----------
@@ -163,7 +165,8 @@ def plot_density(
         `riskweighted.plots.binning.merged_histogram`. Without it the figure spans the range of the
         confidential data.
     **axes
-        As in `plot_intervals`.
+        ``ax``, axes on which all labels are drawn over one another, or ``figsize``, (width, height)
+        of a new figure in inches.
 
     Raises
     ------
@@ -185,13 +188,14 @@ def plot_density(
             label: [shares_in_bins(values, histogram) / width for values in sets]
             for label, sets in others.items()
         }
-        figure = panel(axes, others)
-        _draw_bins(figure, histogram, histogram.counts / len(true) / width, curves)
-        note = (
-            f"Bins hold {minimum_count} confidential records or more; the outer two are open-ended."
-        )
+        panels = multiples(axes, others)
+        for each in panels:
+            _draw_bins(each, histogram, histogram.counts / len(true) / width, _of(each, curves))
+        note = "The outer two bins are open-ended."
+        if minimum_count > 1:
+            note = f"Bins hold {minimum_count} confidential records or more. {note}"
         return _dressed(
-            figure.ax,
+            panels,
             variable,
             f"share of records per {histogram.step:g} units",
             others,
@@ -204,10 +208,11 @@ def plot_density(
                 f"{variable!r} is constant in a dataset of {label!r}, which has no density"
             )
     x = _view(true)
-    curves = {label: [gaussian_kde(values)(x) for values in sets] for label, sets in others.items()}
-    figure = panel(axes, others)
-    _draw_curves(figure, x, gaussian_kde(true)(x), curves)
-    return _dressed(figure.ax, variable, "density", others, _outside(x, others), "best")
+    curves = {label: [_kernel(values, x) for values in sets] for label, sets in others.items()}
+    panels = multiples(axes, others)
+    for each in panels:
+        _draw_curves(each, x, _kernel(true, x), _of(each, curves))
+    return _dressed(panels, variable, "density", others, _outside(x, others), "best")
 
 
 def plot_ecdf(
@@ -218,8 +223,8 @@ def plot_ecdf(
     minimum_count: int | None = None,
     **axes: Unpack[OnAxes],
 ) -> Axes:
-    """Draw the distribution function of a variable in the confidential data and in L synthetic
-    datasets per label, and return the axes.
+    """Draw the distribution function of a variable in the confidential data (grey) and in L
+    synthetic datasets per label, a panel for each label, and return the first panel's axes.
 
     Parameters, returns and errors as in `plot_density`; with `minimum_count` the functions are
     given at the edges of the merged bins only, joined by straight lines.
@@ -228,7 +233,7 @@ def plot_ecdf(
     --------
     >>> from riskweighted.runs.examples import data, synthetic
     >>> rw.plot_ecdf(data, {"drawn": synthetic}, "income").get_ylabel()
-    'share of records up to x'
+    'share up to x'
     """
     confidential, synthetic = as_pandas(confidential), as_pandas(synthetic)
     true, others = numeric_columns(confidential, synthetic, variable)
@@ -251,10 +256,11 @@ def plot_ecdf(
             label: [_share_up_to(values, x) for values in sets] for label, sets in others.items()
         }
         note = _outside(x, others)
-    figure = panel(axes, others)
-    _draw_curves(figure, x, exact, curves)
-    figure.ax.set_ylim(-0.02, 1.02)
-    return _dressed(figure.ax, variable, "share of records up to x", others, note, "lower right")
+    panels = multiples(axes, others)
+    for each in panels:
+        _draw_curves(each, x, exact, _of(each, curves))
+        each.ax.set_ylim(-0.02, 1.02)
+    return _dressed(panels, variable, "share up to x", others, note, "lower right")
 
 
 def numeric_columns(
@@ -297,6 +303,18 @@ def _outside(x: np.ndarray, others: Mapping[str, Sequence[np.ndarray]]) -> str:
     return f"{beyond:,} of {total:,} synthetic values lie beyond the range shown." if beyond else ""
 
 
+def _of(panel_: Panel, curves: Mapping[str, Sequence[np.ndarray]]) -> dict[Any, Any]:
+    """The curves of the labels that a panel shows."""
+    return {label: curves[str(label)] for label in panel_.names}
+
+
+def _kernel(values: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """A kernel estimate at x, 0 beyond the values; what it would put there is reflected."""
+    estimate, (least, most) = gaussian_kde(values), (values.min(), values.max())
+    density = estimate(x) + estimate(2 * least - x) + estimate(2 * most - x)
+    return np.where((x < least) | (x > most), 0.0, density)
+
+
 def _share_up_to(values: np.ndarray, x: np.ndarray) -> np.ndarray:
     return np.searchsorted(np.sort(values), x, side="right") / len(values)
 
@@ -304,7 +322,7 @@ def _share_up_to(values: np.ndarray, x: np.ndarray) -> np.ndarray:
 def _draw_curves(
     figure: Panel, x: np.ndarray, true: np.ndarray, curves: Mapping[str, Sequence[np.ndarray]]
 ) -> None:
-    figure.ax.plot(x, true, color="black", linewidth=3, label="confidential")
+    figure.ax.plot(x, true, color="#888888", linewidth=4, label="confidential")
     for number, (label, sets) in enumerate(curves.items()):
         style, every = figure.styles[label], max(1, len(x) // 12)
         figure.ax.fill_between(
@@ -331,7 +349,7 @@ def _draw_bins(
         edges,
         fill=True,
         color="#cccccc",
-        edgecolor="black",
+        edgecolor="#888888",
         linewidth=1.5,
         label="confidential",
     )
@@ -358,7 +376,7 @@ def _draw_bins(
 
 
 def _dressed(
-    ax: Axes,
+    panels: Sequence[Panel],
     variable: str,
     y: str,
     others: Mapping[str, Sequence[np.ndarray]],
@@ -368,7 +386,5 @@ def _dressed(
     count = {len(sets) for sets in others.values()}
     datasets = f"{count.pop()} synthetic datasets" if len(count) == 1 else "the synthetic datasets"
     several = max(map(len, others.values())) > 1
-    mean = (
-        f"Mean over {datasets} per label, and the range from least to greatest." if several else ""
-    )
-    return dress(ax, title(variable), y, mean, note, legend=legend)
+    mean = f"Mean over {datasets}, and the range from least to greatest." if several else ""
+    return dress_all(panels, title(variable), y, mean, note, legend=legend)

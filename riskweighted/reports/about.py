@@ -46,7 +46,9 @@ def about_section(source: Source) -> Section:
         f"{', '.join(scenario.synthetic)}. "
         f"{ball_rule(scenario, view.internal)}",
         *filter(None, [about_intruders(study)]),
-        "A scheme's weights say how much of each record the model is told; 1 is all.",
+        "Weights below 1 limit how much one record's value can move the model: under half weights "
+        "its information is about half. They do not lower how often a value is guessed beyond "
+        "what it would be without the record (D): over all records D stays or rises.",
         *_gained(source),
     ]
     if study.reproducible:

@@ -2,6 +2,7 @@
 figures against the thresholds.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from riskweighted.common.found import NOT_SHOWN, is_found
@@ -78,6 +79,21 @@ def find_answer(source: Source) -> Answer:
         (("Can the fits be trusted?", plain(_trust(source))),),
         plain(f"{_thresholds(source, columns)} {_marks(source)}"),
         by_intruder=_by_intruder(source),
+        sentence=plain(_sentence(source)),
+    )
+
+
+def _sentence(source: Source) -> str:
+    """How many schemes pass, and whether what they cost was judged."""
+    schemes = source.run.schemes
+    words = Counter(overall(source.verdicts, scheme) for scheme in schemes)
+    passing = words.pop(PASS, 0)
+    others = ", ".join(f"{count} {word}" for word, count in words.items())
+    limited = limits_cost(source.verdicts)
+    return (
+        f"{passing} of {len(schemes)} scheme{'s'[: len(schemes) != 1]} "
+        f"pass{'es'[: 2 * (passing == 1 == len(schemes))]}{f' ({others})' if others else ''}; "
+        f"utility was {'judged too' if limited else 'not judged, since no limit on it is stated'}."
     )
 
 
@@ -100,21 +116,15 @@ def _what(source: Source) -> str:
     return (
         f"{names} of {source.view.records:,} records {verb} replaced by draws from a model "
         f"({study.synthesizer.name}), "
-        f"{study.release.L} synthetic datasets a scheme; a scheme's weights say how much of each "
-        "record the model is told. "
+        f"{study.release.L} synthetic datasets a scheme. "
         f"{who} knows {known} of a record and looks for its {names}{_nearness(source)}."
     )
 
 
 def _told(source: Source) -> str:
-    """What the release gives away of records, in three sentences; nothing where it was not
-    measured.
-    """
-    L, near = source.run.study.release.L, _nearness(source)  # noqa: N806
-    figures = {
-        measure: _by_scheme(source, measure)
-        for measure in (beyond.PERSONS, beyond.WITH, beyond.OUT, beyond.NONE, beyond.NAMED)
-    }
+    """What the release discloses of records; nothing where it was not measured."""
+    L = source.run.study.release.L  # noqa: N806
+    figures = {measure: _by_scheme(source, measure) for measure in (beyond.PERSONS, beyond.NAMED)}
     if not figures[beyond.PERSONS]:
         return ""
     if figures[beyond.PERSONS] == NOT_JUDGED:
@@ -135,10 +145,7 @@ def _told(source: Source) -> str:
         f"{source.view.records:,} records' {whose} "
         "that they would not have found had the record's value never been used; this holds for "
         "these attacks and guarantees nothing "
-        f"against others. The share that they name{near} is {figures[beyond.WITH]}; without the "
-        f"record's own value {figures[beyond.OUT]}; "
-        f"{figures[beyond.NONE]} with good public statistics alone: only the first less the "
-        f"second is about the record.{named}"
+        f"against others.{named}"
     )
 
 
@@ -264,6 +271,7 @@ def _figures(source: Source, column: SummaryColumn, labels: Sequence[str]) -> Fi
         else name
     )
     told = "no threshold" if _without_limit(source, column) else "; ".join(limits)
+    told = told or _default_limits(source, column.statistic)
     symbol = "" if column.overlap else symbol_of(column.statistic)
     return Figures(
         plain(capital(name)),
@@ -272,6 +280,19 @@ def _figures(source: Source, column: SummaryColumn, labels: Sequence[str]) -> Fi
         source.glossary.summary(column),
         tuple(_cells(source, column, labels)),
     )
+
+
+def _default_limits(source: Source, statistic: Statistic) -> str:
+    """The limits on disclosure that hold whether or not a study states thresholds."""
+    policy = source.run.study.release.disclosure
+    limits = {
+        beyond.MEAN.key: (policy.warn_mean, policy.mean),
+        beyond.ISOLATED.key: (policy.warn_isolated, policy.isolated),
+    }
+    if statistic.key not in limits or statistic.variable is not None:
+        return ""
+    warned, refused_above = map(exactly, limits[statistic.key])
+    return f"warning above {warned}, refused above {refused_above}"
 
 
 def _cells(source: Source, column: SummaryColumn, labels: Sequence[str]) -> list[Cell]:

@@ -3,7 +3,8 @@ measured, for the agency alone.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from riskweighted.evaluation.assess import Assessment
 from riskweighted.evaluation.tables import Statistic, distinct, rows_of, statistics_of
 from riskweighted.evaluation.verdicts import PASS, REFUSE
 from riskweighted.intruder.scenario import Scenario
+from riskweighted.intruder.statuses import find_statuses
 from riskweighted.measures import beyond
 from riskweighted.measures.attribution import DCAP
 from riskweighted.measures.closest import COPIES
@@ -22,7 +24,9 @@ from riskweighted.measures.distributions import TOTAL_VARIATION, U_M
 from riskweighted.measures.identification import MEAN as MEAN_RISK
 from riskweighted.measures.measure import Measure
 from riskweighted.measures.tables import DISTANCE
+from riskweighted.plots.levels import plot_levels
 from riskweighted.plots.risk_utility import plot_risk_utility
+from riskweighted.plots.utility import plot_density, plot_ecdf
 from riskweighted.reports.blocks import (
     Answer,
     Cell,
@@ -40,6 +44,7 @@ from riskweighted.reports.disclosure import INTERNAL
 from riskweighted.reports.glossary import Glossary, ball_rule
 from riskweighted.reports.render import make_page
 from riskweighted.reports.tools import reason_and_next, verdicts_of
+from riskweighted.reports.variables import drawn
 from riskweighted.reports.wording import capital, in_words, symbol_of
 
 __all__ = ["Assessed", "assessment_page", "draw_map"]
@@ -69,7 +74,8 @@ _RISKS, _COSTS = (MEAN_RISK, DCAP, COPIES), (U_M, TOTAL_VARIATION, DISTANCE)
 class Assessed:
     """What a page is made from: the measures, the table of disclosure, the scenario; ``files`` by
     tool and SHA-256; ``notes`` on the data; ``folds``: the command that makes what a verdict needs;
-    ``measures``: the names of those of the map, None for the usual ones."""
+    ``measures``: the names of those of the map, None for the usual ones; ``synthetic``: every
+    tool's datasets, drawn beside the ``confidential`` data."""
 
     result: Assessment
     disclosure: pd.DataFrame
@@ -79,6 +85,8 @@ class Assessed:
     notes: Sequence[str]
     folds: str
     measures: tuple[str | None, str | None] = (None, None)
+    confidential: pd.DataFrame | None = None
+    synthetic: Mapping[str, Sequence[pd.DataFrame]] = field(default_factory=dict)
 
     @property
     def first(self) -> pd.DataFrame:
@@ -302,6 +310,7 @@ def _utility(given: Assessed, glossary: Glossary) -> Section:
             "utility-measures", "Utility of the data of each tool", table[~many], glossary
         )
     ]
+    blocks += _distributions(given)
     if many.any():
         single = _side_by_side("utility-many", "Utility, one by one", table[many], glossary)
         blocks.append(Group("utility-group", "Tables and coefficients, one by one", (single,)))
@@ -311,6 +320,48 @@ def _utility(given: Assessed, glossary: Glossary) -> Section:
         ("How near the synthetic data come to what the confidential data would have told.",),
         tuple(blocks),
     )
+
+
+def _distributions(given: Assessed) -> Iterator[Figure]:
+    """Each variable as the tools' data have it: levels, or a histogram and a distribution function
+    of the amounts.
+    """
+    if given.confidential is None:
+        return
+    for number, name in enumerate(given.scenario.synthetic, 1):
+        column = given.confidential[name]
+        if not given.scenario.is_numeric(column):
+            yield drawn(
+                f"levels-{number}",
+                f"Levels of {name}",
+                partial(plot_levels, given.confidential, given.synthetic, name),
+                f"Shares of the levels of {name}: a bar for the confidential data, a marker for "
+                "each tool.",
+                (),
+            )
+            continue
+        true = _amounts(given, given.confidential, name)
+        drawn_of = {
+            label: [_amounts(given, frame, name) for frame in frames]
+            for label, frames in given.synthetic.items()
+        }
+        for key, title, draw in (
+            ("density", "Histogram", partial(plot_density, minimum_count=1)),
+            ("ecdf", "Distribution function", plot_ecdf),
+        ):
+            yield drawn(
+                f"{key}-{number}",
+                f"{title} of {name}",
+                partial(draw, true, drawn_of, name),
+                f"{title} of {name}, of the confidential data and of each tool's.",
+                (),
+            )
+
+
+def _amounts(given: Assessed, frame: pd.DataFrame, name: str) -> pd.DataFrame:
+    """The values of a variable that are neither missing nor codes, as a frame."""
+    amounts = find_statuses(frame[name], given.scenario.codes_of(name)).is_amount
+    return frame.loc[amounts, [name]]
 
 
 def draw_map(

@@ -178,7 +178,7 @@ class Answer:
 
     ``what``: what is judged, a "Scheme" or a "Tool"; ``told``: paragraphs; ``labels``: of the cells
     of ``figures``; ``trust``: titles, each with what is said under it; ``by_intruder``: verdicts
-    and risks by each of several intruders.
+    and risks by each of several intruders; ``sentence``: the verdicts in one sentence.
     """
 
     what: str
@@ -193,6 +193,7 @@ class Answer:
     note: str = ""
     question: str = "May this be released?"
     by_intruder: DataTable | None = None
+    sentence: str = ""
 
 
 def make_table(

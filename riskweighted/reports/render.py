@@ -3,6 +3,7 @@ loaded from anywhere.
 """
 
 import base64
+import datetime
 import hashlib
 import io
 from collections.abc import Sequence
@@ -16,7 +17,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from riskweighted.common.atomic import make_folder, write_file
-from riskweighted.common.checks import check_given
+from riskweighted.common.checks import check_given, check_text
 from riskweighted.common.native import as_pandas
 from riskweighted.common.text import plain
 from riskweighted.reports.about import about_section, main_section
@@ -25,7 +26,7 @@ from riskweighted.reports.blocks import Answer, DataTable, Figure, Group, Sectio
 from riskweighted.reports.convergence import convergence_section
 from riskweighted.reports.fit_check import fit_check_section
 from riskweighted.reports.glossary import Glossary
-from riskweighted.reports.risk import map_section, risk_section
+from riskweighted.reports.risk import disclosure_sections, map_section, risk_section
 from riskweighted.reports.several import has_several, several_section
 from riskweighted.reports.source import gather
 from riskweighted.reports.svg import dark_style
@@ -90,6 +91,7 @@ def render_report(
     internal: bool = False,
     confidential: pd.DataFrame | str | Path | None = None,
     minimum_count: int = 10,
+    agency: str = "",
 ) -> str:
     """Return the report of a run as a self-contained HTML page.
 
@@ -105,6 +107,8 @@ def render_report(
         folder.
     minimum_count : int
         m: what the releasable page shows of records holds at least so many, 3 or more.
+    agency : str
+        Who publishes, as the page states it at its top.
 
     Returns
     -------
@@ -124,7 +128,11 @@ def render_report(
     """
     check_given(run, "run", "manifest", "FinishedRun", "load_run(FOLDER)")
     return make_report(
-        run, internal=internal, confidential=confidential, minimum_count=minimum_count
+        run,
+        internal=internal,
+        confidential=confidential,
+        minimum_count=minimum_count,
+        agency=agency,
     ).page
 
 
@@ -134,12 +142,14 @@ def make_report(
     internal: bool = False,
     confidential: pd.DataFrame | str | Path | None = None,
     minimum_count: int = 10,
+    agency: str = "",
 ) -> Report:
     """The same with its figures, which can be saved."""
     confidential = as_pandas(confidential)
     source = gather(run, internal, confidential, minimum_count)
     answer = find_answer(source)
     sections = [
+        *disclosure_sections(source),
         fit_check_section(source),
         convergence_section(source),
         main_section(source),
@@ -159,8 +169,25 @@ def make_report(
         sections,
         source.glossary,
         internal=internal,
+        facts=_facts(run, check_text(agency, "agency") if agency else ""),
     )
     return Report(page, tuple(sections))
+
+
+def _facts(run: FinishedRun, agency: str) -> list[tuple[str, str]]:
+    """What the top of a page says of a run: who, which file, when, by which version."""
+    data = run.manifest["settings"]["data"]
+    file = data.get("embedded") or Path(str(data.get("path") or "")).name or "a table in memory"
+    ended = datetime.datetime.fromtimestamp(
+        (run.folder / "manifest.json").stat().st_mtime, tz=datetime.UTC
+    )
+    facts = {
+        "Agency": agency,
+        "File": f"{file}, {run.total:,} records",
+        "Run of": f"{ended:%Y-%m-%d}",
+        "Version": f"riskweighted {run.manifest['versions']['riskweighted']}",
+    }
+    return [(name, plain(said)) for name, said in facts.items() if said]
 
 
 def make_page(
@@ -171,9 +198,10 @@ def make_page(
     glossary: Glossary,
     *,
     internal: bool,
+    facts: Sequence[tuple[str, str]] = (),
 ) -> str:
     """A page of its parts; `kind`: who may read it, in a sentence; `internal`: it is marked as
-    confidential.
+    confidential; `facts` stand at its top, and with them lines to sign at its end in print.
     """
     style, script = _asset("report.css") + dark_style(), _asset("report.js")
     if internal:
@@ -189,6 +217,7 @@ def make_page(
         internal=internal,
         title=plain(title),
         kind=kind,
+        facts=facts,
         answer=answer,
         sections=sections,
         terms=[term for term in glossary.terms if term.key in _used(answer, sections)],

@@ -13,16 +13,18 @@ from riskweighted.evaluation.verdicts import NOT_JUDGED, overall
 from riskweighted.measures import beyond, expected, holes, influence
 from riskweighted.measures.distributions import U_M
 from riskweighted.measures.tables import TWO_WAY_MEAN
+from riskweighted.plots.attack_success import SIDES, plot_attack_success
 from riskweighted.plots.binning import binned_scatter, merged_histogram
 from riskweighted.plots.risk import plot_risk_violins, plot_whack_a_mole
 from riskweighted.plots.risk_utility import Better, pareto_front, plot_risk_utility
 from riskweighted.reports.blocks import Column, DataTable, Figure, Group, Section, Term, make_table
 from riskweighted.reports.disclosure import withheld_note
 from riskweighted.reports.source import Source
+from riskweighted.reports.variables import drawn
 from riskweighted.reports.wording import capital, in_words, main_columns, main_table, symbol_of
 from riskweighted.risk.chance import risk_rise, whacked
 
-__all__ = ["map_section", "risk_section"]
+__all__ = ["disclosure_sections", "map_section", "risk_section"]
 
 _UNIT = (0.0, 1.0)
 _RISK_AXIS, _ATTRIBUTABLE = "Risk", "Attributable probability"
@@ -35,6 +37,53 @@ _TERMS = {
     "Weight": "weight",
     "Least weight": "weight",
 }
+
+
+def disclosure_sections(source: Source) -> list[Section]:
+    """The section of the decisive figure; none where disclosure was judged of no scheme."""
+    risk = source.run.tables["risk"]
+    named = [(Statistic(key), words) for key, (words, _, _) in SIDES.items()]
+    known = by_label(risk, named[1][0]).reindex(source.run.schemes)
+    judged = [scheme for scheme in source.run.schemes if not np.isnan(known[scheme])]
+    if not judged:
+        return []
+    texts = {each: source.by_label(each, judged) for each, _ in named}
+    cells = pd.DataFrame(
+        {
+            "Scheme": judged,
+            **{f"From {words}": texts[each] for each, words in named},
+        }
+    )
+    table = make_table("attack-success-table", "Share of records whose value is guessed", cells)
+    shown = risk if source.view.internal else _as_shown(texts, judged)
+    told = [
+        f"{scheme}: {', '.join(f'{texts[each][place]} from {words}' for each, words in named)}"
+        for place, scheme in enumerate(judged)
+    ]
+    alternative = f"Share of records whose value an attack guesses. {'; '.join(told)}"
+    figure = drawn(
+        "attack-success",
+        "How often a value is guessed",
+        lambda: plot_attack_success(shown, judged),
+        f"{alternative}.",
+        (table,),
+        (source.glossary.risk(Statistic(beyond.MEAN.key)),),
+    )
+    text = (
+        "Only the difference between the first two bars is due to the record itself: disclosure "
+        "(D). The rest is inference, which the release is made for."
+    )
+    return [Section("disclosure", "Disclosure", (text,), (figure,))]
+
+
+def _as_shown(texts: dict[Statistic, list[str]], labels: list[str]) -> pd.DataFrame:
+    """The shares as far as they may be shown, as a table of risk."""
+    rows = [
+        (label, each.key, pd.to_numeric(text.lstrip("<"), errors="coerce"))
+        for each, shown in texts.items()
+        for label, text in zip(labels, shown, strict=True)
+    ]
+    return pd.DataFrame(rows, columns=["label", "key", "value"])
 
 
 def risk_section(source: Source) -> Section:

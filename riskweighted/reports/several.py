@@ -12,6 +12,7 @@ from riskweighted.common.text import plain
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label, distinct
 from riskweighted.measures import holes, identification
 from riskweighted.measures.tables import ONE_WAY, TWO_WAY
+from riskweighted.plots.conditional import plot_conditional
 from riskweighted.plots.tables import plot_two_way
 from riskweighted.reports.blocks import Column, DataTable, Figure, Group, Section, make_table
 from riskweighted.reports.source import Source
@@ -41,7 +42,8 @@ def several_section(source: Source) -> Section:
     )
     blocks = (
         _one_way(source),
-        _two_way(source),
+        *_two_way(source),
+        *_conditional(source),
         Group("own-risk-group", "Risk of each variable alone", (_own_risk(source),)),
     )
     return Section("several", "Several variables", (text,), blocks)
@@ -90,10 +92,25 @@ def _own_risk(source: Source) -> DataTable:
     )
 
 
-def _two_way(source: Source) -> Figure:
-    """The pairs under the first weighted scheme as a figure, under every label as its table."""
+def _two_way(source: Source) -> list[Figure | Group]:
+    """The pairs under the first weighted scheme, with all in its table, and folded under the other
+    labels.
+    """
+    first = _first(source)
+    others = [label for label in source.labels if label != first]
+    figures = tuple(_pairs(source, label, number) for number, label in enumerate(others, 2))
+    folded = [Group("two-way-group", "Pairs under the other schemes", figures)] if figures else []
+    return [_pairs(source, first, 1), *folded]
+
+
+def _first(source: Source) -> str:
+    """The first weighted scheme, or the first label."""
+    return next((name for name in source.labels if name != UNWEIGHTED), source.labels[0])
+
+
+def _pairs(source: Source, label: str, number: int) -> Figure:
+    """The pairs under one label; the `number`-th figure, of which the first has the table."""
     utility = source.run.tables["utility"]
-    label = next((name for name in source.labels if name != UNWEIGHTED), source.labels[0])
     pairs = [each for each in distinct(utility) if each.measure is TWO_WAY]
     cells = pd.DataFrame(
         [(each.variable, each.term, *source.by_label(each, source.labels)) for each in pairs],
@@ -103,7 +120,38 @@ def _two_way(source: Source) -> Figure:
     term = source.glossary.utility(pairs[0]._replace(term=_ANOTHER), shared=True)
     draw = partial(plot_two_way, source.view.utility(utility), label)
     alternative = _in_words(source, pairs, label)
-    return drawn("two-way", f"Two-way tables under {label}", draw, alternative, (table,), (term,))
+    key, tables = ("two-way", (table,)) if number == 1 else (f"two-way-{number}", ())
+    return drawn(key, f"Two-way tables under {label}", draw, alternative, tables, (term,))
+
+
+def _conditional(source: Source) -> list[Figure]:
+    """How variables are distributed within groups of others, of the pairs that are farthest from
+    the confidential ones under the first weighted scheme.
+    """
+    utility, label = source.run.tables["utility"], _first(source)
+    pairs = [each for each in distinct(utility) if each.measure is TWO_WAY]
+    values = {each: by_label(utility, each).get(label, np.nan) for each in pairs}
+    farthest = sorted(
+        (each for each in pairs if not np.isnan(values[each])), key=lambda each: -values[each]
+    )[:_FARTHEST]
+    figures = []
+    for number, each in enumerate(farthest, 1):
+        variable, given = str(each.variable), str(each.term)
+        alternative = (
+            f"Distribution of {variable} within groups of {given}: grey bars for the confidential "
+            "data, a marker for each scheme."
+        )
+        draw = partial(
+            plot_conditional,
+            source.confidential,
+            source.run.synthetic,
+            variable,
+            given,
+            minimum_count=source.view.binned,
+        )
+        title = f"{variable} by {given}"
+        figures.append(drawn(f"conditional-{number}", title, draw, alternative, ()))
+    return figures
 
 
 def _in_words(source: Source, pairs: list[Statistic], label: str) -> str:

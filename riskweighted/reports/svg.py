@@ -10,7 +10,10 @@ from types import MappingProxyType
 from xml.etree import ElementTree
 
 import matplotlib as mpl
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+
+from riskweighted.plots.style import MULTIPLES
 
 __all__ = ["DARK", "dark_style", "inline_svg"]
 
@@ -18,6 +21,7 @@ _SVG, _XLINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}"
 _DROPPED = ("metadata", "style", "title")
 _DECIMALS = re.compile(r"-?\d+\.\d+")
 _REFERENCE = re.compile(r"url\(#([^)]+)\)")
+_MARGIN = 3  # points about a panel that is shown alone
 _COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
 
 # What a colour becomes on a dark page; those that are absent, such as colour maps, stay.
@@ -53,7 +57,8 @@ def inline_svg(figure: Figure, key: str, alternative: str) -> str:
     """A figure as an SVG element of a page.
 
     Numbers have 5 digits at most, so none has those of a confidential value; letters are drawn, not
-    written. `key` begins every identifier, and `alternative` says what is seen.
+    written. `key` begins every identifier, and `alternative` says what is seen. Small multiples
+    are followed by each of their panels once more, which a narrow page stacks.
     """
     out = io.BytesIO()
     with mpl.rc_context({"svg.hashsalt": key, "svg.fonttype": "path", "svg.image_inline": True}):
@@ -78,7 +83,40 @@ def inline_svg(figure: Figure, key: str, alternative: str) -> str:
         "stroke-linecap": "butt",
     }
     root.attrib = {"viewBox": root.attrib["viewBox"], "width": root.attrib["width"], **told}
-    return ElementTree.tostring(root, encoding="unicode")
+    parts = [] if figure.get_label() != MULTIPLES else _parts(figure, key)
+    if parts:
+        root.attrib["class"] = "whole"
+        drawing = ElementTree.Element("g", {"id": f"{key}-drawing"})
+        drawing.extend(list(root))
+        root[:] = [drawing]
+    return "".join(ElementTree.tostring(each, encoding="unicode") for each in (root, *parts))
+
+
+def _parts(figure: Figure, key: str) -> list[ElementTree.Element]:
+    """The remark and every panel of a drawn figure, as views of the whole drawing."""
+    views = [] if figure.get_suptitle() == "" else [figure._suptitle]  # type: ignore[attr-defined]
+    parts, height = [], 72 * figure.get_figheight()
+    for each in [*views, *figure.axes]:
+        box = each.get_tightbbox() if isinstance(each, Axes) else each.get_window_extent()
+        left, bottom, right, top = (72 / figure.dpi * end for end in box.extents)
+        if not isinstance(each, Axes):  # letters are a little wider in the drawing
+            left, right = 0.0, 72 * figure.get_figwidth()
+        view = (left - _MARGIN, height - top - _MARGIN, right - left, top - bottom)
+        sizes = [*view[:2], *(length + 2 * _MARGIN for length in view[2:])]
+        part = ElementTree.Element(
+            "svg",
+            {
+                "viewBox": " ".join(f"{size:.0f}" for size in sizes),
+                "class": "part",
+                "aria-hidden": "true",
+                "fill": _coloured("#000000"),
+                "stroke-linejoin": "round",
+                "stroke-linecap": "butt",
+            },
+        )
+        ElementTree.SubElement(part, "use", {"href": f"#{key}-drawing"})
+        parts.append(part)
+    return parts
 
 
 def _attributes(element: ElementTree.Element) -> list[tuple[str, str]]:

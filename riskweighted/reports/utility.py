@@ -2,6 +2,8 @@
 protect.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -12,6 +14,7 @@ from riskweighted.evaluation.tables import Statistic, distinct, rows_of, statist
 from riskweighted.measures import analyses
 from riskweighted.measures.measure import Measure
 from riskweighted.measures.variance_ratio import RATIO
+from riskweighted.plots.coefficients import plot_coefficients
 from riskweighted.plots.utility import plot_intervals
 from riskweighted.reports.blocks import DataTable, Figure, Group, Section, make_table
 from riskweighted.reports.disclosure import View, withheld_note
@@ -44,6 +47,7 @@ def utility_section(source: Source) -> Section:
     blocks: list[DataTable | Figure | Group] = [
         figure for each, figure in figures.items() if each.variable not in source.variables
     ]
+    blocks += _forest(source, tables)
     blocks += (
         [Group("estimates", "Coefficients, and what centred weights cost estimates", tables)]
         if tables
@@ -119,6 +123,31 @@ def _regressions(source: Source) -> list[DataTable]:
         _interval_table(source, key, title, some, what)
         for key, title, some, what in told
         if not some.empty
+    ]
+
+
+def _forest(source: Source, tables: Sequence[DataTable]) -> list[Figure]:
+    """All coefficients of the regressions in one figure, those whose intervals keep an end on
+    either side once they are rounded; nothing without a list of regressions.
+    """
+    if not any(table.key == "coefficients" for table in tables):
+        return []
+    coarse = source.view.utility(source.run.tables["utility"])
+    rows = coarse[coarse["key"] == analyses.ESTIMATE.key]
+    whole = _spans(rows).groupby([rows["variable"], rows["term"]], dropna=False).transform("all")
+    alternative = (
+        "Every coefficient of the regressions with its interval, by scheme, as its distance from "
+        "the confidential estimate; the band is the confidential interval. The numbers are in "
+        "the table of coefficients."
+    )
+    return [
+        drawn(
+            "coefficients-figure",
+            "Coefficients of all regressions",
+            lambda: plot_coefficients(rows[whole]),
+            alternative,
+            (),
+        )
     ]
 
 

@@ -250,9 +250,12 @@ class _Shown:
         )
         return drawn(
             key,
-            f"Density of {self.variable}",
+            f"Histogram of {self.variable}",
             lambda: plot_density(
-                self.amounts, self.synthetic, self.variable, minimum_count=self.source.view.binned
+                self.amounts,
+                self.synthetic,
+                self.variable,
+                minimum_count=self.source.view.binned or 1,
             ),
             alternative,
             self._share_tables(key, False),

@@ -187,7 +187,7 @@ def _scenario(suggestion: Suggestion) -> list[str]:
     lines += _set("known", list(suggestion.known), _why_known(suggestion))
     single = len(targets) == 1
     why = (
-        "guessed: is this the sensitive variable? init --synthesize A --synthesize B takes others"
+        "guessed: is this the sensitive variable? init --synthetic A --synthetic B takes others"
         if suggestion.chosen
         else ""
     )

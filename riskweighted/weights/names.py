@@ -38,7 +38,7 @@ GROUP = "riskweighted.schemes"  # the entry points under which packages register
 PUBLIC, OWN, FILE = "public", "own", "file"
 DEPENDS = (PUBLIC, OWN, FILE)  # of no value, of the record's own value, of others' values
 _COLUMN = "column:"  # before the name of a column of the data that holds weights
-_IN_NO_FILE = re.compile(r'[:/\\*?"<>|]')
+_IN_NO_FILE = re.compile(r"[^\w.-]+")
 
 _FORM = re.compile(r"([^\s()=,]+)(?:\((.*)\))?", re.DOTALL)
 _TUPLES = re.compile(r"([1-9]\d{0,999})-way\+")
@@ -163,8 +163,10 @@ def is_given(named: SchemeName) -> bool:
 
 
 def stem_of(scheme: str) -> str:
-    """A scheme as the name of a file or folder, which no system refuses."""
-    return _IN_NO_FILE.sub("-", scheme)
+    """A scheme as the name of a file or folder, which no system refuses and no shell needs quoted:
+    "mix-plus-t-0.5" of "mix+(t=0.5)".
+    """
+    return _IN_NO_FILE.sub("-", scheme.replace("+", "-plus")).strip("-") or "-"
 
 
 def is_centred(scheme: str) -> bool:

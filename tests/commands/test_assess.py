@@ -114,13 +114,13 @@ def test_the_terminal_says_what_the_page_says_in_eight_lines(files, options):
 
 
 def test_a_tool_alone_that_is_not_judged_is_told_how_it_can_be(tmp_path, files):
-    alone = [*files[:2], "--synthetic", files[5], *files[6:]]
+    alone = [*files[:2], "--tool", files[5], *files[6:]]
     done = CliRunner().invoke(app, [*alone, "--out", str(tmp_path / "out")])
     assert done.exit_code == 0, done.output
     page = (tmp_path / "out" / "confidential" / "report.html").read_text()
     (following,) = re.findall(r'<p class="next">(.*?)</p>', page)
     assert text_of(following).startswith("Next: riskweighted folds ")
-    assert text_of(following).endswith("--synthesized income,cigs --out folds")
+    assert text_of(following).endswith("--synthetic income,cigs --out folds")
     # a long path is broken across lines
     assert "".join(text_of(following).split()) in "".join(done.stdout.split())
 

@@ -153,7 +153,7 @@ def test_what_is_written_is_not_overwritten(folder, monkeypatch):
     assert isinstance(done.exception, InputError)
     assert "'study.toml' exists" in str(done.exception)
     assert (folder / "study.toml").read_text() == "mine"
-    done = command("households.csv", "--force", "--quiet", "--synthesize", "region")
+    done = command("households.csv", "--force", "--quiet", "--synthetic", "region")
     assert (done.exit_code, done.stdout, done.stderr) == (0, "Written to study.toml\n", "")
     assert 'synthetic = "region"' in (folder / "study.toml").read_text()
 
@@ -208,8 +208,8 @@ def test_files_of_which_no_study_can_be_made(tmp_path, monkeypatch, content, nam
     ("arguments", "named"),
     [
         (("absent.csv",), "there is no file 'absent.csv'"),
-        (("households.csv", "--synthesize", "wealth"), "has no column 'wealth'"),
-        (("households.csv", "--synthesize", "notes"), "'notes' cannot be synthesized: constant"),
+        (("households.csv", "--synthetic", "wealth"), "has no column 'wealth'"),
+        (("households.csv", "--synthetic", "notes"), "'notes' cannot be synthesized: constant"),
         (("households.csv", "--out", "study.txt"), "must end in .toml"),
         (("households.csv", "--out", "results/study.toml"), "lies in the finished result"),
     ],

@@ -199,7 +199,7 @@ def test_weights_writes_a_file_and_prints_no_record(folder):
         "data.csv",
         "--known",
         "group",
-        "--synthesized",
+        "--synthetic",
         "income",
         "--scheme",
         "marginal",
@@ -230,13 +230,13 @@ def test_weights_writes_a_file_and_prints_no_record(folder):
         (("--boundary", "ajar"), "'closed', 'open'"),
         (("--known", "group,group"), "more than once"),
         (("--out", "w.xlsx"), "must end in"),
-        (("--synthesized", "incom", "--codes", "income=-8"), "no column 'incom'; it has 'income'"),
+        (("--synthetic", "incom", "--codes", "income=-8"), "no column 'incom'; it has 'income'"),
     ],
 )
 def test_weights_refuses(folder, arguments, named):
     before = set(files(folder))
     done = riskweighted(
-        "weights", "data.csv", "--synthesized", "income", "--out", "w.csv", *arguments, cwd=folder
+        "weights", "data.csv", "--synthetic", "income", "--out", "w.csv", *arguments, cwd=folder
     )
     assert_refused(done, folder, before, named)
 
@@ -250,7 +250,7 @@ def test_singletons_are_warned_of_once(folder):
         "data.csv",
         "--known",
         "group",
-        "--synthesized",
+        "--synthetic",
         "income",
         "--out",
         "w.csv",
@@ -271,7 +271,7 @@ def test_version_and_list(folder):
 def test_the_confidential_file_is_never_overwritten(folder):
     content = (folder / "data.csv").read_bytes()
     done = riskweighted(
-        "weights", "data.csv", "--synthesized", "income", "--out", "data.csv", "--force", cwd=folder
+        "weights", "data.csv", "--synthetic", "income", "--out", "data.csv", "--force", cwd=folder
     )
     assert done.returncode == 2
     assert "confidential file itself" in done.stderr
@@ -281,7 +281,7 @@ def test_the_confidential_file_is_never_overwritten(folder):
 def test_what_the_system_refuses_is_one_line(folder):
     (folder / "file").write_text("x")
     done = riskweighted(
-        "weights", "data.csv", "--synthesized", "income", "--out", "file/w.csv", cwd=folder
+        "weights", "data.csv", "--synthetic", "income", "--out", "file/w.csv", cwd=folder
     )
     assert done.returncode == 2
     assert done.stderr.startswith("error: cannot read or write")

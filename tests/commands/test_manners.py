@@ -356,7 +356,7 @@ def test_tables_of_a_finished_run_keep_to_the_width(tmp_path, width):
 
 
 def test_json_of_weights_and_of_an_assessment(folder):
-    options = ("--known", "group", "--synthesized", "income")
+    options = ("--known", "group", "--synthetic", "income")
     found = only_json(
         riskweighted("weights", "data.csv", *options, "--out", "w.csv", "--json", cwd=folder),
         "weights",

@@ -194,7 +194,7 @@ def test_bounds_that_were_stated_stay_and_paths_are_as_seen_from_the_new_study(f
 
 @pytest.mark.parametrize(
     ("options", "said"),
-    [(["--synthesize", "tax"], "--synthesize"), ([], "no column 'income', 'tax'")],
+    [(["--synthetic", "tax"], "--synthetic"), ([], "no column 'income', 'tax'")],
 )
 def test_what_cannot_be_carried_is_refused_in_one_line(folder, options, said):
     with pytest.raises(InputError, match=said):

@@ -114,7 +114,7 @@ def test_what_the_page_names_next_is_typed_with_the_run_s_folder(copied):
 @pytest.mark.long
 def test_init_tune_sweep_folds_and_assess_print_what_can_be_typed(folder):
     begun = riskweighted(
-        "init", "data.csv", "--synthesize", "income", "--out", "begun.toml", cwd=folder
+        "init", "data.csv", "--synthetic", "income", "--out", "begun.toml", cwd=folder
     )
     assert commands_in(begun.stdout) == ["check begun.toml"]
     assert commands_in((folder / "begun.toml").read_text()) == ["check FILE", "run FILE"]
@@ -137,7 +137,7 @@ def test_init_tune_sweep_folds_and_assess_print_what_can_be_typed(folder):
             folder / f"synthetic_{place}.csv", index=False
         )
     files = "synthetic_1.csv synthetic_2.csv"
-    printed = run_as_typed(f"assess data.csv {files} --known group --synthesized income", folder)
+    printed = run_as_typed(f"assess data.csv {files} --known group --synthetic income", folder)
     assert [command.split()[0] for command in follow(printed, folder)] == ["folds"]
     guide = (folder / "folds" / "README.txt").read_text()
     for fold in (folder / "folds").glob("[0-9]*"):

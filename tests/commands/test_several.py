@@ -19,7 +19,7 @@ VARIABLES = "marital,income,smoke,cigs"
 OPTIONS = (
     "--known",
     "region",
-    "--synthesized",
+    "--synthetic",
     VARIABLES,
     "--codes",
     "income=-8",
@@ -65,7 +65,7 @@ def test_weights_of_one_variable_stay_one_column(data):
         data,
         "--known",
         "region",
-        "--synthesized",
+        "--synthetic",
         "smoke",
         "--out",
         data.parent / "w.csv",

@@ -22,7 +22,7 @@ SWEEP = 'study = "study.toml"\n[grid]\n"release.L" = [2]\n'
 REIDENTIFY = (
     '[files]\npuf = "data.csv"\neif = "data.csv"\niuf = "data.csv"\n[linking]\nincome = "numeric"\n'
 )
-ASSESS = ("assess", "data.csv", "data.csv", "--known", "group", "--synthesized", "income")
+ASSESS = ("assess", "data.csv", "data.csv", "--known", "group", "--synthetic", "income")
 COMMANDS = {
     "a run": ("run", "study.toml"),
     "a sweep": ("sweep", "sweep.toml", "--workers", "1"),
@@ -82,7 +82,7 @@ def test_weights_are_their_owners_only(folder):
         "data.csv",
         "--known",
         "group",
-        "--synthesized",
+        "--synthetic",
         "income",
         "--out",
         "deep/w.parquet",
@@ -139,7 +139,7 @@ def test_a_file_in_a_place_that_cannot_be_written_is_refused_before_any_work(fol
     (folder / "w.csv").symlink_to(folder / "nowhere" / "w.csv")
     before = modes(folder)
     done = riskweighted(
-        "weights", "absent.csv", "--synthesized", "income", "--out", "w.csv", cwd=folder
+        "weights", "absent.csv", "--synthetic", "income", "--out", "w.csv", cwd=folder
     )
     assert_refused(done, "'w.csv' is a link that leads nowhere")
     assert modes(folder) == before
@@ -169,7 +169,7 @@ def test_a_killed_run_leaves_no_lock(folder):
     assert not (folder / "out.partial").exists()
 
 
-WEIGHTS = ("weights", "data.csv", "--known", "group", "--synthesized", "income")
+WEIGHTS = ("weights", "data.csv", "--known", "group", "--synthetic", "income")
 
 
 @pytest.mark.parametrize("place", ["console", "fsync", "frame", "name"])

@@ -176,7 +176,7 @@ COMMAND = BLOCK + "block({packages}); from riskweighted.commands.main import mai
             marks=LONG,
         ),
         pytest.param(
-            ("assess", "a.csv", "b.csv", "--known", "g", "--synthesized", "y", "--out", "assessed"),
+            ("assess", "a.csv", "b.csv", "--known", "g", "--synthetic", "y", "--out", "assessed"),
             "report",
             marks=LONG,
         ),

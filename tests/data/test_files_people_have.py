@@ -225,7 +225,7 @@ def test_codes_as_text_are_levels_and_can_be_synthesized(tmp_path, ending):
     found = uses(path)
     assert {found[name] for name in names} == {("text", "levels")}
     assert (found["euros"][1], found["serial"][1]) == ("text", "record id")
-    study, text, *_ = looked_at(path, "--synthesize", "fips")
+    study, text, *_ = looked_at(path, "--synthetic", "fips")
     assert (study["scenario"]["categorical"], "turn them into numbers" in text) == (["fips"], False)
     assert set(read_table(path)["fips"]) == set(CODES["fips"])
 
@@ -261,7 +261,7 @@ def test_a_code_of_a_number_that_predicts_in_a_chain_is_no_amount(tmp_path):
         hours=np.where(np.arange(N) % 9 == 0, 999, hours).astype(int),
     )
     table.to_csv(tmp_path / "a.csv", index=False)
-    study, *_ = looked_at(tmp_path / "a.csv", "--synthesize", "hours", "--synthesize", "income")
+    study, *_ = looked_at(tmp_path / "a.csv", "--synthetic", "hours", "--synthetic", "income")
     assert study["synthesizer"]["variables"]["hours"]["codes"] == [999, "found"]
     chain = build_chain(
         "sequential",
@@ -296,7 +296,7 @@ def test_sorted_amounts_are_amounts_and_serial_numbers_are_not(tmp_path):
     assert {found[name] for name in amounts} == {"number"}
     assert {found[name] for name in keys} == {"record id"}
     table[["sex", "income"]].to_csv(tmp_path / "a.csv", index=False)
-    study, *_ = looked_at(tmp_path / "a.csv", "--synthesize", "income")
+    study, *_ = looked_at(tmp_path / "a.csv", "--synthetic", "income")
     assert study["scenario"]["known"] == ["sex"]
 
 
@@ -313,7 +313,7 @@ def test_numbers_that_are_taken_for_ids_are_amounts_where_somebody_says_so(tmp_p
     assert {found[name][1] for name in ("x", "row", "wage", "pin")} == {"record id"}
     for name in ("x", "row"):
         assert (
-            looked_at(tmp_path / "a.csv", "--synthesize", name, "--kind", f"{name}=number")[0][
+            looked_at(tmp_path / "a.csv", "--synthetic", name, "--kind", f"{name}=number")[0][
                 "scenario"
             ]["synthetic"]
             == name
@@ -325,7 +325,7 @@ def test_numbers_that_are_taken_for_ids_are_amounts_where_somebody_says_so(tmp_p
             str(tmp_path / "a.csv"),
             "--out",
             str(tmp_path / "b.toml"),
-            "--synthesize",
+            "--synthetic",
             "wage",
         ],
     )
@@ -345,7 +345,7 @@ def test_tick_boxes_have_two_levels(tmp_path):
     assert {found[name] for name in ticked} == {"levels"}
     assert {found[name] for name in others} == {"constant"}
     study, *_ = looked_at(
-        tmp_path / "a.csv", *(word for name in "abc" for word in ("--synthesize", name))
+        tmp_path / "a.csv", *(word for name in "abc" for word in ("--synthetic", name))
     )
     assert study["scenario"]["synthetic"] == ["a", "b", "c"]
 
@@ -389,7 +389,7 @@ def test_every_format_has_its_own_names_and_keeps_them(tmp_path, ending):
 def test_names_that_a_format_cannot_hold_are_said_before_the_run_and_stand_in_no_code(tmp_path):
     table = PEOPLE.rename(columns={"income": "long"}).assign(**{"in": rng.choice([1, 2, 3], N)})
     table.to_csv(tmp_path / "a.csv", index=False)
-    looked_at(tmp_path / "a.csv", "--synthesize", "long")
+    looked_at(tmp_path / "a.csv", "--synthetic", "long")
     study = tmp_path / "study.toml"
     study.write_text(study.read_text().replace("columns = []", 'columns = ["in"]'))
     (line,) = (

@@ -153,7 +153,7 @@ def test_the_folder_says_what_to_do(folder):
         "For each k from 1 to 5",
         "k/train.csv",
         "k/synthetic_1.csv",
-        "--synthesized income --folds folds",
+        "--synthetic income --folds folds",
         "confidential",
     ):
         assert words in told
@@ -440,7 +440,7 @@ def assess(*options: object) -> str:
     """What the command says, or refuses."""
     done = CliRunner().invoke(
         app,
-        ["assess", *map(str, options), "--known", "region", "--synthesized", "income", "--json"],
+        ["assess", *map(str, options), "--known", "region", "--synthetic", "income", "--json"],
     )
     if done.exception is None:
         return done.stdout
@@ -521,5 +521,5 @@ def test_the_command_refuses_folds_of_other_datasets_and_gives_the_rest_where_no
     assert told["measures"]
     assert "both must have L" in assess(*files[:-1], "--folds", folder)
     assert "names no tool" in assess(
-        files[0], "--synthetic", f"a={files[1]}", "--synthetic", f"b={files[2]}", "--folds", folder
+        files[0], "--tool", f"a={files[1]}", "--tool", f"b={files[2]}", "--folds", folder
     )

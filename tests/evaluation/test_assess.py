@@ -171,7 +171,7 @@ def test_command_line_on_the_lecture_pairs(tmp_path):
         FOLDER / "CEdata_syn_SLR.csv",
         "--known",
         "UrbanRural,Race",
-        "--synthesized",
+        "--synthetic",
         "Expenditure",
     )
     done = riskweighted("assess", *arguments, "--json", "--out", "ce", cwd=tmp_path)
@@ -192,7 +192,7 @@ def test_command_line_on_the_lecture_pairs(tmp_path):
         FOLDER / "ACSdata_syn.csv",
         "--known",
         "SEX,RACE,MAR",
-        "--synthesized",
+        "--synthetic",
         "DIS,HICOV",
         "--categorical",
         "DIS,HICOV",
@@ -362,9 +362,9 @@ def test_the_command_compares_tools_and_draws_the_map(several, tmp_path):
     arguments = (
         "assess",
         "c.csv",
-        "--synthetic",
+        "--tool",
         "ours=noise0.csv,noise1.csv",
-        "--synthetic",
+        "--tool",
         "theirs=whole0.csv,whole1.csv",
     )
     options = (
@@ -372,7 +372,7 @@ def test_the_command_compares_tools_and_draws_the_map(several, tmp_path):
         "h.csv",
         "--known",
         "g,h",
-        "--synthesized",
+        "--synthetic",
         "y",
         "--columns",
         "e",
@@ -416,7 +416,7 @@ def test_the_command_compares_tools_and_draws_the_map(several, tmp_path):
         ("=whole0.csv", "NAME=FILE"),
         ("a=none.csv", "there is no file"),
     ):
-        done = riskweighted("assess", "c.csv", "--synthetic", wrong, *options, cwd=tmp_path)
+        done = riskweighted("assess", "c.csv", "--tool", wrong, *options, cwd=tmp_path)
         assert done.returncode == 2
         assert message in done.stderr
 
@@ -431,10 +431,8 @@ def test_a_copy_with_a_little_noise_is_named_and_fails_without_folds(tmp_path):
         tmp_path / "noisy.csv", index=False
     )
     data.assign(y=np.exp(rng.normal(8, 1, 300)).round()).to_csv(tmp_path / "drawn.csv", index=False)
-    tools = ("--synthetic", "noisy=noisy.csv", "--synthetic", "drawn=drawn.csv")
-    done = riskweighted(
-        "assess", "c.csv", *tools, "--known", "g", "--synthesized", "y", cwd=tmp_path
-    )
+    tools = ("--tool", "noisy=noisy.csv", "--tool", "drawn=drawn.csv")
+    done = riskweighted("assess", "c.csv", *tools, "--known", "g", "--synthetic", "y", cwd=tmp_path)
     lines = done.stdout.splitlines()
     assert len(lines) <= 8
     assert lines[0].startswith("noisy  refuse ")

@@ -77,17 +77,17 @@ RUN = ("run", "study.toml", "--out", "out")
 DRY = (*RUN, "--dry-run")
 CHAIN_RUN = ("run", "chain.toml", "--out", "out")
 CHAIN_SWEEPS = ("sweep", "chain_sweep.toml", "--out", "out", "--workers", "1")
-SEVERAL = ("--synthesized", "note,income")
+SEVERAL = ("--synthetic", "note,income")
 SWEEPS = ("sweep", "sweep.toml", "--out", "out", "--workers", "1")
 INIT = ("init", "data.csv", "--out", "first.toml")
-WEIGHTS = ("weights", "data.csv", "--known", "group", "--synthesized", "income", "--out", "w.csv")
+WEIGHTS = ("weights", "data.csv", "--known", "group", "--synthetic", "income", "--out", "w.csv")
 ASSESS = (
     "assess",
     "data.csv",
     "synthetic.csv",
     "--known",
     "group",
-    "--synthesized",
+    "--synthetic",
     "income",
     "--out",
     "out",
@@ -841,9 +841,9 @@ OPTIONS = (
     (WEIGHTS, ("--known", "nope")),
     (WEIGHTS, ("--known", "group,group")),
     (WEIGHTS, ("--known", "income")),
-    (WEIGHTS, ("--synthesized", "nope")),
-    (WEIGHTS, ("--synthesized", "")),
-    (WEIGHTS, ("--synthesized", "person")),
+    (WEIGHTS, ("--synthetic", "nope")),
+    (WEIGHTS, ("--synthetic", "")),
+    (WEIGHTS, ("--synthetic", "person")),
     (WEIGHTS, ("--out", "w.xlsx")),
     (WEIGHTS, ("--out", "w")),
     (WEIGHTS, ("--out", "data.csv", "--force")),
@@ -852,9 +852,9 @@ OPTIONS = (
     (WEIGHTS, ("--out", "x" * 300 + ".csv")),
     (WEIGHTS, ("--out", "results/w.csv")),
     (without(WEIGHTS, "--out"), ()),
-    (without(WEIGHTS, "--synthesized"), ()),
-    (INIT, ("--synthesize", "nope")),
-    (INIT, ("--synthesize", "income", "--synthesize", "nope")),
+    (without(WEIGHTS, "--synthetic"), ()),
+    (INIT, ("--synthetic", "nope")),
+    (INIT, ("--synthetic", "income", "--synthetic", "nope")),
     (INIT, ("--variables", "nope.toml")),
     (INIT, ("--variables", "data.csv")),
     (INIT, ("--out", "first.txt")),
@@ -878,7 +878,7 @@ OPTIONS = (
     (ASSESS, ("--categorical", "group")),
     (ASSESS, ("--boundary", "ajar")),
     (ASSESS, ("--known", "nope")),
-    (ASSESS, ("--synthesized", "group")),
+    (ASSESS, ("--synthetic", "group")),
     (ASSESS, ("nope.csv",)),
     (ASSESS, ("study.toml",)),
     (ASSESS, ("puf.csv",)),
@@ -894,8 +894,8 @@ OPTIONS = (
     (RELEASE, ("--confidential", ".")),
     (RELEASE, ("--confidential", "run_data.csv", "--format", "xlsx")),
     (RELEASE, ("--confidential", "run_data.csv", "--format", "")),
-    (RELEASE, ("--confidential", "run_data.csv", "--unit", "nope=1")),
-    (RELEASE, ("--confidential", "run_data.csv", "--unit", "income")),
+    (RELEASE, ("--confidential", "run_data.csv", "--measured-in", "nope=1")),
+    (RELEASE, ("--confidential", "run_data.csv", "--measured-in", "income")),
     (RELEASE, ("--confidential", "run_data.csv", "--out", "results/pack")),
     (RELEASE, ("--confidential", "run_data.csv", "--out", "results")),
     (RELEASE, ("--confidential", "run_data.csv", "--out", ".")),
@@ -916,7 +916,7 @@ OPTIONS = (
     (REPORT, ("--strict",)),
     (SUMMARY, ("--strict",)),
     (SUMMARY, ("--format", "html")),
-    (SUMMARY, ("--unit", "nope=1")),
+    (SUMMARY, ("--measured-in", "nope=1")),
     (("summary", "nope"), ()),
     (SWEEPS, ("--workers", "0")),
     (SWEEPS, ("--scheduler", "tcp://127.0.0.1:1")),

@@ -85,7 +85,7 @@ def folder(tmp_path_factory):
 def init(folder, *arguments):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        done = CliRunner().invoke(app, ["init", *arguments, "--synthesize", "income"])
+        done = CliRunner().invoke(app, ["init", *arguments, "--synthetic", "income"])
     assert done.exit_code == 0, done.output
     return " ".join(done.output.split())
 

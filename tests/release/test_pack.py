@@ -263,7 +263,7 @@ def test_the_command(tmp_path, run):
         "pairwise,unweighted",
         "--format",
         "csv,dta",
-        "--unit",
+        "--measured-in",
         "income=$",
     ]
     missing = CliRunner().invoke(app, arguments)

@@ -83,7 +83,7 @@ def test_the_command_prints_each_form(tmp_path):
         ("latex", r"\toprule"),
     ):
         done = CliRunner().invoke(
-            app, [str(finished_run()), "--format", form, "--unit", "income=$"]
+            app, [str(finished_run()), "--format", form, "--measured-in", "income=$"]
         )
         assert done.exit_code == 0, done.exception
         assert expected in done.stdout

@@ -52,7 +52,7 @@ def study(kinds, **scenario):
 
 
 def test_init_lists_kinds_reasons_questions_and_units(folder):
-    done = init("--json", "--synthesize", "income")
+    done = init("--json", "--synthetic", "income")
     columns = {column["name"]: column for column in json.loads(done.stdout)["columns"]}
     kinds = {
         "household": "unit id",
@@ -77,7 +77,7 @@ def test_init_lists_kinds_reasons_questions_and_units(folder):
 
 
 def test_what_somebody_says_of_a_column_stands_in_the_study_and_overrules(folder):
-    done = init("--kind", "household=number", "--kind", "weight=weight", "--synthesize", "income")
+    done = init("--kind", "household=number", "--kind", "weight=weight", "--synthetic", "income")
     assert done.exit_code == 0, done.exception
     assert "Question" not in done.stdout
     text = (folder / "study.toml").read_text()
@@ -96,7 +96,7 @@ def test_what_somebody_says_of_a_column_stands_in_the_study_and_overrules(folder
 
 
 def test_a_property_of_a_unit_is_drawn_once_a_unit_or_said_to_be_one_and_not_proposed(folder):
-    done = init("--synthesize", "rooms", "--out", "first.toml")
+    done = init("--synthetic", "rooms", "--out", "first.toml")
     assert "is a property of" not in " ".join(done.stderr.split())
     units = tomllib.loads((folder / "first.toml").read_text())["units"]
     assert units["id"] == "household"
@@ -104,7 +104,7 @@ def test_a_property_of_a_unit_is_drawn_once_a_unit_or_said_to_be_one_and_not_pro
     assert json.loads(init("--json").stdout)["synthesize"] != ["rooms"]
     gap = PEOPLE["household"].astype("Int64").where(PEOPLE.index != 3)  # so that it is no unit
     PEOPLE.assign(household=gap).to_csv("people.csv", index=False)
-    done = init("--synthesize", "rooms")
+    done = init("--synthetic", "rooms")
     assert "'rooms' is a property of household" in " ".join(done.stderr.split())
 
 

@@ -29,14 +29,14 @@ def planted_files(folder: Path) -> list[str]:
         for name, frame in (("noisy", noisy), ("donors", donors)):
             frame.to_csv(folder / f"{name}{number}.csv", index=False)
     named = (f"{name}={folder / name}0.csv,{folder / name}1.csv" for name in ("noisy", "donors"))
-    tools = [text for each in named for text in ("--synthetic", each)]
+    tools = [text for each in named for text in ("--tool", each)]
     return [
         "assess",
         str(folder / "confidential.csv"),
         *tools,
         "--known",
         "region,age",
-        "--synthesized",
+        "--synthetic",
         ",".join(VARIABLES),
     ]
 
