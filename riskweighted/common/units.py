@@ -4,7 +4,7 @@ records they are, in which order, in which role. No message shows a value.
 
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -14,6 +14,7 @@ import pandas as pd
 from riskweighted.common.checks import check_count, check_names, check_text
 from riskweighted.common.errors import InputError, UnitsWarning, listing
 from riskweighted.common.frames import as_floats, holds_numbers, require_columns, with_columns
+from riskweighted.common.settings import as_table
 
 __all__ = ["Arrangement", "Units", "joined"]
 
@@ -52,6 +53,9 @@ class Units:
         Columns that are the same for all members of a unit; one that is synthesized is drawn once.
     most_members : int
         Larger units are refused.
+    totals : mapping of str to table, optional
+        Columns of the unit that follow from its members, and are computed in every dataset: each
+        ``{"sum": COLUMN}``, without missing values and special codes, or ``{"count": CONDITION}``.
 
     Raises
     ------
@@ -73,6 +77,7 @@ class Units:
     time: str | None = None
     unit_level: Sequence[str] = ()
     most_members: int = 30
+    totals: Mapping[str, Mapping[str, str]] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         check_text(self.id, "id")
@@ -89,12 +94,27 @@ class Units:
             raise InputError(
                 "time orders the records of a unit by itself: leave out role, first and order"
             )
+        self._check_totals()
         named = [self.id, *filter(None, [self.role, self.time]), *self.order, *self.unit_level]
+        named += self.totals
         if repeated := sorted({name for name in named if named.count(name) > 1}):
             raise InputError(
-                f"units name {listing(repeated)} twice: a column is one of id, role, order, time "
-                "and unit_level"
+                f"units name {listing(repeated)} twice: a column is one of id, role, order, time, "
+                "unit_level and totals"
             )
+
+    def _check_totals(self) -> None:
+        """Refuse totals of another form."""
+        given = as_table(self.totals, "units.totals")
+        held = {name: dict(as_table(each, f"units.totals.{name}")) for name, each in given.items()}
+        object.__setattr__(self, "totals", held)
+        for name, total in held.items():
+            if list(total) not in (["sum"], ["count"]):
+                raise InputError(
+                    f"units.totals.{name} must be {{ sum = COLUMN }} or {{ count = CONDITION }}, "
+                    f"got {listing(total) if total else 'an empty table'}"
+                )
+            check_text(*total.values(), f"units.totals.{name}")
 
     @property
     def public(self) -> tuple[str, ...]:
@@ -108,7 +128,9 @@ class Units:
         Warns (`UnitsWarning`) where more than 90 % of the units have one record.
         """
         require_columns(
-            confidential, [*self.public, *self.unit_level], "confidential data ([units])"
+            confidential,
+            [*self.public, *self.unit_level, *self.totals],
+            "confidential data ([units])",
         )
         if altered := [name for name in self.public if name in variables]:
             raise InputError(

@@ -70,6 +70,7 @@ SIDECAR = "variables.toml"
 _LABEL = "SYNTHETIC DATA"  # SAS keeps 40 characters of a label
 _LONGEST_UNIT = 40
 _NEW_NUMBERS = "new numbers"  # the status of such a column in the codebook
+_COMPUTED = "computed"  # that of a total of units
 # in the manifest; packs that do not say so keep the order of the file
 ROWS = "in one random order, the same in every dataset"
 
@@ -167,11 +168,14 @@ class Contents:
             for name in self.variables
             if stated.get(name) == LEVELS or not is_number(datasets[0][name])
         ]
-        book = codebook(datasets, self.variables, self.all_units, special_codes(run), levels)
+        drawn = run.study.altered
+        book = codebook(datasets, drawn, self.all_units, special_codes(run), levels)
         book.loc[
             book["variable"].isin([for_spreadsheet(name) for name in self.numbered]), "status"
         ] = _NEW_NUMBERS
         if run.study.units is not None:
+            totals = [for_spreadsheet(name) for name in run.study.units.totals]
+            book.loc[book["variable"].isin(totals), "status"] = _COMPUTED
             said = [_in_units(run.study.units, name) for name in datasets[0]]
             book = with_columns(book, {"in units": said})
         # as they were rounded
@@ -207,6 +211,9 @@ def _in_units(units: Units, name: object) -> str:
         return f"role; every unit has {units.first!r} once, which stands first"
     if name == units.time:
         return "time: orders the records of a unit"
+    if name in units.totals:
+        ((kind, of),) = units.totals[str(name)].items()
+        return f"the same for all of a unit: {'sum of ' if kind == 'sum' else 'members with '}{of}"
     return "the same for all of a unit" if name in units.unit_level else "of each record"
 
 
@@ -253,9 +260,9 @@ def write_pack(contents: Contents, folder: Path, hashes: Mapping[str, str] | Non
     if contents.report is not None:
         write_file(folder / "report.html", contents.report(run))
     unaltered = [
-        str(name) for name in datasets[0] if name not in (*contents.variables, *contents.numbered)
+        str(name) for name in datasets[0] if name not in (*run.study.altered, *contents.numbered)
     ]
-    identifying = identifying_columns(datasets[0], contents.variables)
+    identifying = identifying_columns(datasets[0], run.study.altered)
     source = file_hash(run.folder / "manifest.json")
     # what an intruder has who knows all unaltered columns
     share, most = share_of_uniques(run), run.study.release.unique_share

@@ -87,6 +87,7 @@ def check_study(
     if study.weights.tuning is not None:
         check_measurable(study.weights.tuning, world)
     prepared = work.prepared()
+    _check_units(study, confidential, prepared)
     _check_values(study, world, prepared)
     refuse_data_dependent(study, prepared)
     for name in study.baselines:
@@ -210,6 +211,17 @@ def _check_survey(study: Study, confidential: pd.DataFrame) -> None:
         study.evaluation.regressions,
         {name: study.scenario.codes_of(name) for name in study.scenario.codes},
     )
+
+
+def _check_units(study: Study, confidential: pd.DataFrame, prepared: PreparedSequence) -> None:
+    """Refuse totals of units of what does not leave: nobody could see that they hold."""
+    totals = () if prepared.members is None else prepared.members.totals
+    for each in totals:
+        if staying := [name for name in each.names if name not in study.released(confidential)]:
+            raise InputError(
+                f"[units] {each.text!r} names {listing(staying)}, which does not leave: name it in "
+                "scenario.known or release.columns, or leave it out there"
+            )
 
 
 def _check_values(study: Study, world: World, prepared: PreparedSequence) -> None:

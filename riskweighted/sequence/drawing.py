@@ -86,6 +86,9 @@ class Drawing:
                 self.put(link, values, frame, encoded)
                 self.prepared.encode_others(encoded, link.variable, self.arrangement)
             if not stuck:
+                if self.prepared.members is not None and self.arrangement is not None:
+                    for total in self.prepared.members.totals:
+                        frame[total.name] = total.column(frame, self.arrangement.unit)
                 return frame if self.records is None else self._asked(frame)
             rows = np.unique(np.concatenate(stuck))
             stuck.clear()

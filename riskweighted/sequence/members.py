@@ -29,6 +29,7 @@ from riskweighted.sequence.member_columns import (
     of_unit,
 )
 from riskweighted.sequence.recoding import RECODINGS, Recipe, free_names, make_recipes
+from riskweighted.sequence.totals import Total
 
 __all__ = ["MemberColumns", "Members", "make_members"]
 
@@ -73,8 +74,8 @@ class Members:
     ``held``: how the confidential records are arranged; ``waves``: how the time of a panel becomes
     columns; ``read``: by column, which of its numeric columns are read of other members, those that
     are no bends; ``logs``: of variables whose amounts are positive and skewed, the line on which
-    earlier ones stand; ``constant``: predictors that do not vary within units; ``columns``: by
-    source.
+    earlier ones stand; ``constant``: predictors that do not vary within units; ``totals``: columns
+    of the unit that are computed once all is drawn; ``columns``: by source.
     """
 
     units: Units
@@ -87,6 +88,7 @@ class Members:
     constant: frozenset[str]
     waves: Recipe | None = field(repr=False)
     taken: set[str] = field(repr=False)
+    totals: tuple[Total, ...] = ()
     columns: dict[str, MemberColumns] = field(default_factory=dict, repr=False)
 
     # -- which sources predict what
@@ -214,11 +216,14 @@ def make_members(
     confidential: pd.DataFrame,
     recipes: Mapping[str, Recipe],
     variables: Sequence[str],
+    totals: Sequence[Total] = (),
 ) -> Members:
     """The units of the data, checked, and what is read of other members: by the recipes of the
-    predictors and of all variables.
+    predictors and of all variables; refuses data in which `totals` do not hold.
     """
     held = units.check(confidential, variables)
+    for total in totals:
+        total.check(confidential, held.unit)
     if strange := [name for name in recipes if name == units.id]:
         raise InputError(
             f"{listing(strange)} names the units and predicts nothing: leave it out of predictors"
@@ -257,6 +262,7 @@ def make_members(
         frozenset(constant | {*units.public}),
         waves,
         taken,
+        tuple(totals),
     )
 
 
