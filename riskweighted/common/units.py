@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,6 +19,7 @@ from riskweighted.common.settings import as_table
 
 __all__ = ["Arrangement", "Units", "joined"]
 
+_MOST = "most_members"
 _MANY_ALONE = 0.9  # share of units of one record, above which units tell little
 _WAVE = re.compile(r"(\d{4})[ -]?([QM])(\d{1,2})", re.IGNORECASE)  # "1979 Q3", "1979-M11"
 _WHOLE = re.compile(r"^([+-]?\d+)\.0+$")
@@ -56,6 +58,10 @@ class Units:
     totals : mapping of str to table, optional
         Columns of the unit that follow from its members, and are computed in every dataset: each
         ``{"sum": COLUMN}``, without missing values and special codes, or ``{"count": CONDITION}``.
+    coarsen : mapping, optional
+        What makes units less rare before anything else is done (`Units.coarsened`): by column the
+        new levels, each with those that it stands for, and ``most_members``, the members of a unit
+        that are kept.
 
     Raises
     ------
@@ -78,6 +84,7 @@ class Units:
     unit_level: Sequence[str] = ()
     most_members: int = 30
     totals: Mapping[str, Mapping[str, str]] = field(default_factory=dict, hash=False)
+    coarsen: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         check_text(self.id, "id")
@@ -95,6 +102,7 @@ class Units:
                 "time orders the records of a unit by itself: leave out role, first and order"
             )
         self._check_totals()
+        self._check_coarsen()
         named = [self.id, *filter(None, [self.role, self.time]), *self.order, *self.unit_level]
         named += self.totals
         if repeated := sorted({name for name in named if named.count(name) > 1}):
@@ -115,6 +123,71 @@ class Units:
                     f"got {listing(total) if total else 'an empty table'}"
                 )
             check_text(*total.values(), f"units.totals.{name}")
+
+    def _check_coarsen(self) -> None:
+        """Refuse what merges no levels and cuts no units."""
+        place = "units.coarsen"
+        given = dict(as_table(self.coarsen, place))
+        for name, merged in given.items():
+            if name == _MOST:
+                check_count(merged, f"{place}.{_MOST}")
+                continue
+            levels = {
+                new: check_names(old, f"{place}.{name}.{new}")
+                for new, old in as_table(merged, f"{place}.{name}").items()
+            }
+            every = [level for old in levels.values() for level in old]
+            if not every or len(set(every)) < len(every):
+                raise InputError(
+                    f"{place}.{name} must be new levels with those that each stands for, named "
+                    'once, such as { other = ["cousin", "lodger"] }'
+                )
+            given[name] = levels
+        object.__setattr__(self, "coarsen", given)
+
+    def coarsened(self, confidential: pd.DataFrame) -> pd.DataFrame:
+        """Return the data with levels merged and large units cut as ``coarsen`` says.
+
+        Of a unit that has more than ``most_members`` the first of them are kept, in the order of
+        units; the others are no part of the study. Data that are coarsened already stay as they
+        are.
+
+        Raises
+        ------
+        InputError
+            If a column is absent or holds numbers, or no record has a level.
+
+        Warns
+        -----
+        UnitsWarning
+            If members are left out, with their number.
+
+        Examples
+        --------
+        >>> units = rw.Units(id="house", coarsen={"relation": {"other": ["cousin", "lodger"]}})
+        >>> people = pd.DataFrame({"house": [7, 7], "relation": ["head", "lodger"]})
+        >>> units.coarsened(people)["relation"].tolist()
+        ['head', 'other']
+        """
+        levels = {name: merged for name, merged in self.coarsen.items() if name != _MOST}
+        require_columns(confidential, list(levels), "confidential data (units.coarsen)")
+        merged = {name: _merged(confidential[name], of) for name, of in levels.items()}
+        data = with_columns(confidential, merged) if merged else confidential
+        most = self.coarsen.get(_MOST)
+        if most is None:
+            return data
+        arranged = self.arranged(data)
+        kept = arranged.position < most
+        if kept.all():
+            return data
+        warnings.warn(
+            f"units.coarsen: {int((~kept).sum())} members beyond the first {most} of "
+            f"{int((arranged.sizes > most).sum())} units are left out of the study",
+            UnitsWarning,
+            stacklevel=3,
+        )
+        left = data[kept]
+        return left.reset_index(drop=True) if isinstance(data.index, pd.RangeIndex) else left
 
     @property
     def public(self) -> tuple[str, ...]:
@@ -142,7 +215,8 @@ class Units:
         if large := int((sizes > self.most_members).sum()):
             raise InputError(
                 f"{large} of {len(sizes)} units have more than {self.most_members} members "
-                f"(the largest {sizes.max()}): raise most_members, or name another id"
+                f"(the largest {sizes.max()}): raise most_members, cut them by coarsen = "
+                f"{{ {_MOST} = {self.most_members} }}, or name another id"
             )
         for name in self.unit_level:
             levels = pd.factorize(confidential[name], use_na_sentinel=False)[0]
@@ -390,6 +464,26 @@ def joined(members: pd.DataFrame, units: pd.DataFrame, key: str) -> pd.DataFrame
             if name != key
         },
     )
+
+
+def _merged(column: pd.Series, levels: Mapping[str, Sequence[str]]) -> pd.Series:
+    """A column of levels with some of them merged, each new one with those that it stands for."""
+    place, held = f"units.coarsen.{column.name}", list(column.dropna().unique())
+    if holds_numbers(column):
+        raise InputError(f"{place}: the column holds numbers, and levels are merged")
+    texts = set(map(str, held))
+    if strange := [
+        level for new, old in levels.items() for level in old if not texts & {level, new}
+    ]:
+        raise InputError(f"{place}: {len(strange)} of the levels it names are those of no record")
+    new_of = {level: new for new, old in levels.items() for level in old}
+    made = column.astype(object).map(
+        {level: new_of.get(str(level), level) for level in held}, na_action="ignore"
+    )
+    if not isinstance(column.dtype, pd.CategoricalDtype):
+        return made.astype(column.dtype)
+    categories = dict.fromkeys(new_of.get(str(each), each) for each in column.cat.categories)
+    return made.astype(pd.CategoricalDtype(list(categories), column.cat.ordered))
 
 
 def _ids(column: pd.Series, name: str) -> pd.Series:

@@ -460,6 +460,8 @@ def _write_manifest(
     # which `init` finds in the data, and which name levels and codes
     for rules in ("implied", "sums"):
         settings.get("synthesizer", {}).pop(rules, None)
+    if settings.get("units"):
+        settings["units"].pop("coarsen", None)  # which names levels that nobody has any more
     for name in ("path", "variables"):
         if settings["data"].get(name) is not None:
             settings["data"][name] = re.split(r"[/\\]", settings["data"][name])[-1]

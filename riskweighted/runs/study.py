@@ -526,13 +526,19 @@ class Study:
         )
 
     def with_weights(self, data: pd.DataFrame, file: Path | None = None) -> pd.DataFrame:
-        """The data with the weights of ``weights.file``, or of a copy of it."""
+        """The data with the weights of ``weights.file``, or of a copy of it, coarsened as the study
+        says.
+        """
         file = file or self.weights.file
         if file is None:
-            return data
+            return self.coarsened(data)
         from riskweighted.weights.given import joined_weights  # loads kernels
 
-        return joined_weights(data, file)
+        return self.coarsened(joined_weights(data, file))
+
+    def coarsened(self, data: pd.DataFrame) -> pd.DataFrame:
+        """The data with levels merged and units cut as ``units.coarsen`` says."""
+        return data if self.units is None else self.units.coarsened(data)
 
     def columns_named(self, names: Iterable[str]) -> list[str]:
         """Those of some columns whose names stand anywhere in the study but as ``data.id``; all
