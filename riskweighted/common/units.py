@@ -58,6 +58,13 @@ class Units:
     totals : mapping of str to table, optional
         Columns of the unit that follow from its members, and are computed in every dataset: each
         ``{"sum": COLUMN}``, without missing values and special codes, or ``{"count": CONDITION}``.
+    rules : mapping, optional
+        What holds between members in every dataset: ``gaps``, a list of ``{"of": VARIABLE, "from":
+        WHO, "where": CONDITION, "least": a, "most": b}``, between which a member's value less that
+        of another one lies; ``steps``, by how much a variable goes up per unit of time; and
+        ``forbidden``, conditions in which ``WHO.COLUMN`` is that of another member. WHO is "first",
+        "last" (the member before), "previous" (the last before of the same role) or a role that no
+        unit holds twice.
     coarsen : mapping, optional
         What makes units less rare before anything else is done (`Units.coarsened`): by column the
         new levels, each with those that it stands for, and ``most_members``, the members of a unit
@@ -85,6 +92,7 @@ class Units:
     most_members: int = 30
     totals: Mapping[str, Mapping[str, str]] = field(default_factory=dict, hash=False)
     coarsen: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    rules: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         check_text(self.id, "id")
@@ -103,6 +111,7 @@ class Units:
             )
         self._check_totals()
         self._check_coarsen()
+        as_table(self.rules, "units.rules")
         named = [self.id, *filter(None, [self.role, self.time]), *self.order, *self.unit_level]
         named += self.totals
         if repeated := sorted({name for name in named if named.count(name) > 1}):
@@ -373,15 +382,17 @@ class Arrangement:
         """Whether no unit holds a role more than once."""
         return bool(np.bincount(self.unit[self.role == role], minlength=1).max() <= 1)
 
-    def holder(self, role: int) -> np.ndarray:
-        """The member before each record that holds a role which no unit has twice, (n,); -1 where
-        there is none.
+    def holder(self, role: int, *, earlier: bool = True) -> np.ndarray:
+        """The other member of each record's unit that holds a role which no unit has twice, if it
+        stands before the record or with `earlier` = False anywhere, (n,); -1 where there is none.
         """
         of_unit = np.full(len(self.sizes), -1)
         holders = np.flatnonzero(self.role == role)
         of_unit[self.unit[holders]] = holders
         held = of_unit[self.unit]
-        return np.where((held >= 0) & (self.position[held] < self.position), held, -1)
+        before, there = self.position[held], held >= 0
+        there &= before < self.position if earlier else held != np.arange(len(held))
+        return np.where(there, held, -1)
 
     def compositions(self, patterns: np.ndarray) -> np.ndarray:
         """What each unit is made of, codes (H,): its size and the sorted patterns of its members,

@@ -214,7 +214,18 @@ def _in_units(units: Units, name: object) -> str:
     if name in units.totals:
         ((kind, of),) = units.totals[str(name)].items()
         return f"the same for all of a unit: {'sum of ' if kind == 'sum' else 'members with '}{of}"
-    return "the same for all of a unit" if name in units.unit_level else "of each record"
+    if name in units.unit_level:
+        return "the same for all of a unit"
+    steps = units.rules.get("steps", {})
+    if name in steps:
+        return f"of each record; goes up by {steps[name]:g} per unit of time"
+    gaps = [
+        f"; less that of {gap['from']}: {gap.get('least', 'any')} to {gap.get('most', 'any')}"
+        + (f" where {gap['where']}" if "where" in gap else "")
+        for gap in units.rules.get("gaps", ())
+        if gap["of"] == name
+    ]
+    return f"of each record{''.join(gaps)}"
 
 
 def dataset_stem(scheme: str, place: int, count: int) -> str:

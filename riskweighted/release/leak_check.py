@@ -17,7 +17,7 @@ asked where the run's tables are made again (`riskweighted.disclosure.copying`).
 
 import json
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,7 @@ from riskweighted.runs.file_order import units_together
 from riskweighted.runs.finished import FinishedRun
 from riskweighted.sequence.declared import Chain
 from riskweighted.sequence.totals import make_totals
+from riskweighted.sequence.unit_rules import make_unit_rules
 
 __all__ = [
     "Secrets",
@@ -188,7 +189,7 @@ def _check_order(secrets: Secrets) -> None:
 
 def _check_units(scheme: str, secrets: Secrets) -> None:
     """That units leave whole, with numbers that are not theirs, and that in every dataset what is
-    of the unit is the same for its members, and their totals hold.
+    of the unit is the same for its members, and totals and rules hold.
     """
     study, units = secrets.run.study, secrets.run.study.units
     if units is None:
@@ -207,6 +208,10 @@ def _check_units(scheme: str, secrets: Secrets) -> None:
     chain = study.make_synthesizer()
     assert isinstance(chain, Chain)
     totals = make_totals(units, chain, {}, secrets.confidential)
+    # rules that ask for an order that does not leave are refused before
+    told = replace(units, order=[name for name in units.order if name in secrets.confidential])
+    rules = make_unit_rules(told, chain, secrets.confidential)
+    like = told.arranged(secrets.confidential)
     for table in datasets:
         for name in of_unit:
             codes = pd.factorize(table[name], use_na_sentinel=False)[0]
@@ -215,6 +220,9 @@ def _check_units(scheme: str, secrets: Secrets) -> None:
         for total in totals:
             if broken := int(total.broken(table, now).sum()):
                 raise refusal(what, f"{broken} units in which {total.text!r} does not hold")
+        of = told.arranged(table, like) if units.rules else like
+        for (text, _), some in rules.broken_units(table, of).items():
+            raise refusal(what, f"{len(some)} units that break {text!r}")
 
 
 def _check_unaltered(table: pd.DataFrame, name: str, secrets: Secrets) -> None:

@@ -30,6 +30,8 @@ from riskweighted.runs.study import Study
 from riskweighted.runs.work import Work
 from riskweighted.sequence.blocks import PreparedSequence
 from riskweighted.sequence.tasks import block_alpha
+from riskweighted.sequence.totals import Total
+from riskweighted.sequence.unit_rules import LAST, PREVIOUS
 from riskweighted.suggest.evidence import DESIGN, LEVELS, NUMBER, PLAYING, WEIGHT
 from riskweighted.suggest.kinds import check_kinds
 from riskweighted.tuning.settings import check_measurable
@@ -214,10 +216,15 @@ def _check_survey(study: Study, confidential: pd.DataFrame) -> None:
 
 
 def _check_units(study: Study, confidential: pd.DataFrame, prepared: PreparedSequence) -> None:
-    """Refuse totals of units of what does not leave: nobody could see that they hold."""
-    totals = () if prepared.members is None else prepared.members.totals
-    for each in totals:
-        if staying := [name for name in each.names if name not in study.released(confidential)]:
+    """Refuse totals and rules of units of what does not leave: nobody could see that they hold."""
+    if prepared.members is None or study.units is None:
+        return
+    rules = prepared.members.rules.rules
+    for each in (*prepared.members.totals, *rules):
+        named = [*each.names]
+        if not isinstance(each, Total) and {*each.others} & {LAST, PREVIOUS}:
+            named += study.units.order
+        if staying := [name for name in named if name not in study.released(confidential)]:
             raise InputError(
                 f"[units] {each.text!r} names {listing(staying)}, which does not leave: name it in "
                 "scenario.known or release.columns, or leave it out there"

@@ -260,6 +260,7 @@ OF_UNITS = {
     "most_members": 9,
     "totals": {"rents": {"sum": "rent"}},
     "coarsen": {"most_members": 4},
+    "rules": {"forbidden": ["first.rent < 0"]},
 }
 
 
