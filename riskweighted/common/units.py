@@ -4,9 +4,10 @@ records they are, in which order, in which role. No message shows a value.
 
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,9 +15,11 @@ import pandas as pd
 from riskweighted.common.checks import check_count, check_names, check_text
 from riskweighted.common.errors import InputError, UnitsWarning, listing
 from riskweighted.common.frames import as_floats, holds_numbers, require_columns, with_columns
+from riskweighted.common.settings import as_table
 
 __all__ = ["Arrangement", "Units", "joined"]
 
+_MOST = "most_members"
 _MANY_ALONE = 0.9  # share of units of one record, above which units tell little
 _WAVE = re.compile(r"(\d{4})[ -]?([QM])(\d{1,2})", re.IGNORECASE)  # "1979 Q3", "1979-M11"
 _WHOLE = re.compile(r"^([+-]?\d+)\.0+$")
@@ -52,6 +55,20 @@ class Units:
         Columns that are the same for all members of a unit; one that is synthesized is drawn once.
     most_members : int
         Larger units are refused.
+    totals : mapping of str to table, optional
+        Columns of the unit that follow from its members, and are computed in every dataset: each
+        ``{"sum": COLUMN}``, without missing values and special codes, or ``{"count": CONDITION}``.
+    rules : mapping, optional
+        What holds between members in every dataset: ``gaps``, a list of ``{"of": VARIABLE, "from":
+        WHO, "where": CONDITION, "least": a, "most": b}``, between which a member's value less that
+        of another one lies; ``steps``, by how much a variable goes up per unit of time; and
+        ``forbidden``, conditions in which ``WHO.COLUMN`` is that of another member. WHO is "first",
+        "last" (the member before), "previous" (the last before of the same role) or a role that no
+        unit holds twice.
+    coarsen : mapping, optional
+        What makes units less rare before anything else is done (`Units.coarsened`): by column the
+        new levels, each with those that it stands for, and ``most_members``, the members of a unit
+        that are kept.
 
     Raises
     ------
@@ -73,6 +90,9 @@ class Units:
     time: str | None = None
     unit_level: Sequence[str] = ()
     most_members: int = 30
+    totals: Mapping[str, Mapping[str, str]] = field(default_factory=dict, hash=False)
+    coarsen: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    rules: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         check_text(self.id, "id")
@@ -89,12 +109,94 @@ class Units:
             raise InputError(
                 "time orders the records of a unit by itself: leave out role, first and order"
             )
+        self._check_totals()
+        self._check_coarsen()
+        as_table(self.rules, "units.rules")
         named = [self.id, *filter(None, [self.role, self.time]), *self.order, *self.unit_level]
+        named += self.totals
         if repeated := sorted({name for name in named if named.count(name) > 1}):
             raise InputError(
-                f"units name {listing(repeated)} twice: a column is one of id, role, order, time "
-                "and unit_level"
+                f"units name {listing(repeated)} twice: a column is one of id, role, order, time, "
+                "unit_level and totals"
             )
+
+    def _check_totals(self) -> None:
+        """Refuse totals of another form."""
+        given = as_table(self.totals, "units.totals")
+        held = {name: dict(as_table(each, f"units.totals.{name}")) for name, each in given.items()}
+        object.__setattr__(self, "totals", held)
+        for name, total in held.items():
+            if list(total) not in (["sum"], ["count"]):
+                raise InputError(
+                    f"units.totals.{name} must be {{ sum = COLUMN }} or {{ count = CONDITION }}, "
+                    f"got {listing(total) if total else 'an empty table'}"
+                )
+            check_text(*total.values(), f"units.totals.{name}")
+
+    def _check_coarsen(self) -> None:
+        """Refuse what merges no levels and cuts no units."""
+        place = "units.coarsen"
+        given = dict(as_table(self.coarsen, place))
+        for name, merged in given.items():
+            if name == _MOST:
+                check_count(merged, f"{place}.{_MOST}")
+                continue
+            levels = {
+                new: check_names(old, f"{place}.{name}.{new}")
+                for new, old in as_table(merged, f"{place}.{name}").items()
+            }
+            every = [level for old in levels.values() for level in old]
+            if not every or len(set(every)) < len(every):
+                raise InputError(
+                    f"{place}.{name} must be new levels with those that each stands for, named "
+                    'once, such as { other = ["cousin", "lodger"] }'
+                )
+            given[name] = levels
+        object.__setattr__(self, "coarsen", given)
+
+    def coarsened(self, confidential: pd.DataFrame) -> pd.DataFrame:
+        """Return the data with levels merged and large units cut as ``coarsen`` says.
+
+        Of a unit that has more than ``most_members`` the first of them are kept, in the order of
+        units; the others are no part of the study. Data that are coarsened already stay as they
+        are.
+
+        Raises
+        ------
+        InputError
+            If a column is absent or holds numbers, or no record has a level.
+
+        Warns
+        -----
+        UnitsWarning
+            If members are left out, with their number.
+
+        Examples
+        --------
+        >>> units = rw.Units(id="house", coarsen={"relation": {"other": ["cousin", "lodger"]}})
+        >>> people = pd.DataFrame({"house": [7, 7], "relation": ["head", "lodger"]})
+        >>> units.coarsened(people)["relation"].tolist()
+        ['head', 'other']
+        """
+        levels = {name: merged for name, merged in self.coarsen.items() if name != _MOST}
+        require_columns(confidential, list(levels), "confidential data (units.coarsen)")
+        merged = {name: _merged(confidential[name], of) for name, of in levels.items()}
+        data = with_columns(confidential, merged) if merged else confidential
+        most = self.coarsen.get(_MOST)
+        if most is None:
+            return data
+        arranged = self.arranged(data)
+        kept = arranged.position < most
+        if kept.all():
+            return data
+        warnings.warn(
+            f"units.coarsen: {int((~kept).sum())} members beyond the first {most} of "
+            f"{int((arranged.sizes > most).sum())} units are left out of the study",
+            UnitsWarning,
+            stacklevel=3,
+        )
+        left = data[kept]
+        return left.reset_index(drop=True) if isinstance(data.index, pd.RangeIndex) else left
 
     @property
     def public(self) -> tuple[str, ...]:
@@ -108,7 +210,9 @@ class Units:
         Warns (`UnitsWarning`) where more than 90 % of the units have one record.
         """
         require_columns(
-            confidential, [*self.public, *self.unit_level], "confidential data ([units])"
+            confidential,
+            [*self.public, *self.unit_level, *self.totals],
+            "confidential data ([units])",
         )
         if altered := [name for name in self.public if name in variables]:
             raise InputError(
@@ -120,7 +224,8 @@ class Units:
         if large := int((sizes > self.most_members).sum()):
             raise InputError(
                 f"{large} of {len(sizes)} units have more than {self.most_members} members "
-                f"(the largest {sizes.max()}): raise most_members, or name another id"
+                f"(the largest {sizes.max()}): raise most_members, cut them by coarsen = "
+                f"{{ {_MOST} = {self.most_members} }}, or name another id"
             )
         for name in self.unit_level:
             levels = pd.factorize(confidential[name], use_na_sentinel=False)[0]
@@ -277,15 +382,17 @@ class Arrangement:
         """Whether no unit holds a role more than once."""
         return bool(np.bincount(self.unit[self.role == role], minlength=1).max() <= 1)
 
-    def holder(self, role: int) -> np.ndarray:
-        """The member before each record that holds a role which no unit has twice, (n,); -1 where
-        there is none.
+    def holder(self, role: int, *, earlier: bool = True) -> np.ndarray:
+        """The other member of each record's unit that holds a role which no unit has twice, if it
+        stands before the record or with `earlier` = False anywhere, (n,); -1 where there is none.
         """
         of_unit = np.full(len(self.sizes), -1)
         holders = np.flatnonzero(self.role == role)
         of_unit[self.unit[holders]] = holders
         held = of_unit[self.unit]
-        return np.where((held >= 0) & (self.position[held] < self.position), held, -1)
+        before, there = self.position[held], held >= 0
+        there &= before < self.position if earlier else held != np.arange(len(held))
+        return np.where(there, held, -1)
 
     def compositions(self, patterns: np.ndarray) -> np.ndarray:
         """What each unit is made of, codes (H,): its size and the sorted patterns of its members,
@@ -368,6 +475,26 @@ def joined(members: pd.DataFrame, units: pd.DataFrame, key: str) -> pd.DataFrame
             if name != key
         },
     )
+
+
+def _merged(column: pd.Series, levels: Mapping[str, Sequence[str]]) -> pd.Series:
+    """A column of levels with some of them merged, each new one with those that it stands for."""
+    place, held = f"units.coarsen.{column.name}", list(column.dropna().unique())
+    if holds_numbers(column):
+        raise InputError(f"{place}: the column holds numbers, and levels are merged")
+    texts = set(map(str, held))
+    if strange := [
+        level for new, old in levels.items() for level in old if not texts & {level, new}
+    ]:
+        raise InputError(f"{place}: {len(strange)} of the levels it names are those of no record")
+    new_of = {level: new for new, old in levels.items() for level in old}
+    made = column.astype(object).map(
+        {level: new_of.get(str(level), level) for level in held}, na_action="ignore"
+    )
+    if not isinstance(column.dtype, pd.CategoricalDtype):
+        return made.astype(column.dtype)
+    categories = dict.fromkeys(new_of.get(str(each), each) for each in column.cat.categories)
+    return made.astype(pd.CategoricalDtype(list(categories), column.cat.ordered))
 
 
 def _ids(column: pd.Series, name: str) -> pd.Series:

@@ -98,6 +98,7 @@ class Subject:
         names = [*self.crossed, *(() if self.analysis is None else self.analysis.columns)]
         names += [name for analysis in self.analyses for name in analysis.columns]
         names += list(self.world.confidential) if self.own else []  # a function may ask for any
+        names += [] if self.world.units is None else list(self.world.units.totals)
         return list(dict.fromkeys([*names, *(() if self.design is None else self.design.columns)]))
 
 

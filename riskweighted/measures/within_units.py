@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from riskweighted.common.frames import as_floats
 from riskweighted.intruder.patterns import level_codes
 from riskweighted.measures.context import Context
 from riskweighted.measures.measure import Disclosure, Measure, Value
@@ -15,8 +16,10 @@ from riskweighted.measures.measure import Disclosure, Measure, Value
 if TYPE_CHECKING:
     from riskweighted.common.units import Arrangement
 
-__all__ = ["ALIKE", "MEASURES", "PAIR", "WAVES"]
+__all__ = ["ALIKE", "DECILE", "MEASURES", "PAIR", "TOTAL", "WAVES"]
 
+_FEWEST = 100  # units, of which each decile has ten on its smaller side
+_TENTHS = tuple(tenth / 10 for tenth in range(1, 10))
 MEANS, CHANGES, MOVES = "spread of means", "spread of changes", "share that moves"
 
 
@@ -71,6 +74,25 @@ def _of_levels(codes: np.ndarray, of: "Arrangement") -> dict[tuple[Measure, str 
     return made
 
 
+def of_totals(context: Context) -> Iterator[Value]:
+    """The spread and the deciles of every total over units, mean over the datasets; nothing where
+    datasets lack it.
+    """
+    of, units = context.world.arrangement, context.world.units
+    if of is None or units is None or len(of.sizes) < _FEWEST:
+        return
+    firsts = np.flatnonzero(of.position == 0)
+    for name in units.totals:
+        drawn = [as_floats(frame[name])[firsts] for frame in context.synthetic if name in frame]
+        if not drawn:
+            continue
+        spread = np.mean([values.std(ddof=1) for values in drawn])
+        yield Value(TOTAL, float(spread), name, term="standard deviation")
+        deciles = np.mean([np.quantile(values, _TENTHS) for values in drawn], axis=0)
+        for tenth, decile in zip(_TENTHS, deciles, strict=True):
+            yield Value(DECILE, float(decile), name, term=f"{tenth:g} quantile")
+
+
 _within = partial(
     Measure,
     source="METHODS section 12.5",
@@ -109,4 +131,25 @@ WAVES = _within(
     parameter="level",
     many=True,
 )
-MEASURES = (ALIKE, PAIR, WAVES)
+TOTAL = _within(
+    "unit-total",
+    "units: {term}",
+    "of a total of units ([units.totals]), over units: {term}",
+    kind="estimate",
+    parameter="level",
+    many=True,
+    each=False,
+    compute=of_totals,
+)
+DECILE = _within(
+    "unit-decile",
+    "units: {term}",
+    "of a total of units ([units.totals]), over units: {term}",
+    kind="quantile",
+    parameter="level",
+    many=True,
+    each=False,
+    compute=of_totals,
+    disclosure=Disclosure.LEFT_OUT,
+)
+MEASURES = (ALIKE, PAIR, WAVES, TOTAL, DECILE)

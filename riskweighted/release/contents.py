@@ -70,6 +70,7 @@ SIDECAR = "variables.toml"
 _LABEL = "SYNTHETIC DATA"  # SAS keeps 40 characters of a label
 _LONGEST_UNIT = 40
 _NEW_NUMBERS = "new numbers"  # the status of such a column in the codebook
+_COMPUTED = "computed"  # that of a total of units
 # in the manifest; packs that do not say so keep the order of the file
 ROWS = "in one random order, the same in every dataset"
 
@@ -167,11 +168,14 @@ class Contents:
             for name in self.variables
             if stated.get(name) == LEVELS or not is_number(datasets[0][name])
         ]
-        book = codebook(datasets, self.variables, self.all_units, special_codes(run), levels)
+        drawn = run.study.altered
+        book = codebook(datasets, drawn, self.all_units, special_codes(run), levels)
         book.loc[
             book["variable"].isin([for_spreadsheet(name) for name in self.numbered]), "status"
         ] = _NEW_NUMBERS
         if run.study.units is not None:
+            totals = [for_spreadsheet(name) for name in run.study.units.totals]
+            book.loc[book["variable"].isin(totals), "status"] = _COMPUTED
             said = [_in_units(run.study.units, name) for name in datasets[0]]
             book = with_columns(book, {"in units": said})
         # as they were rounded
@@ -207,7 +211,21 @@ def _in_units(units: Units, name: object) -> str:
         return f"role; every unit has {units.first!r} once, which stands first"
     if name == units.time:
         return "time: orders the records of a unit"
-    return "the same for all of a unit" if name in units.unit_level else "of each record"
+    if name in units.totals:
+        ((kind, of),) = units.totals[str(name)].items()
+        return f"the same for all of a unit: {'sum of ' if kind == 'sum' else 'members with '}{of}"
+    if name in units.unit_level:
+        return "the same for all of a unit"
+    steps = units.rules.get("steps", {})
+    if name in steps:
+        return f"of each record; goes up by {steps[name]:g} per unit of time"
+    gaps = [
+        f"; less that of {gap['from']}: {gap.get('least', 'any')} to {gap.get('most', 'any')}"
+        + (f" where {gap['where']}" if "where" in gap else "")
+        for gap in units.rules.get("gaps", ())
+        if gap["of"] == name
+    ]
+    return f"of each record{''.join(gaps)}"
 
 
 def dataset_stem(scheme: str, place: int, count: int) -> str:
@@ -253,9 +271,9 @@ def write_pack(contents: Contents, folder: Path, hashes: Mapping[str, str] | Non
     if contents.report is not None:
         write_file(folder / "report.html", contents.report(run))
     unaltered = [
-        str(name) for name in datasets[0] if name not in (*contents.variables, *contents.numbered)
+        str(name) for name in datasets[0] if name not in (*run.study.altered, *contents.numbered)
     ]
-    identifying = identifying_columns(datasets[0], contents.variables)
+    identifying = identifying_columns(datasets[0], run.study.altered)
     source = file_hash(run.folder / "manifest.json")
     # what an intruder has who knows all unaltered columns
     share, most = share_of_uniques(run), run.study.release.unique_share
@@ -453,6 +471,8 @@ def _write_manifest(
     # which `init` finds in the data, and which name levels and codes
     for rules in ("implied", "sums"):
         settings.get("synthesizer", {}).pop(rules, None)
+    if settings.get("units"):
+        settings["units"].pop("coarsen", None)  # which names levels that nobody has any more
     for name in ("path", "variables"):
         if settings["data"].get(name) is not None:
             settings["data"][name] = re.split(r"[/\\]", settings["data"][name])[-1]

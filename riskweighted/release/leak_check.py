@@ -17,7 +17,7 @@ asked where the run's tables are made again (`riskweighted.disclosure.copying`).
 
 import json
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,9 @@ from riskweighted.release.leaving import leaving_datasets, rows_of
 from riskweighted.release.sensitive import Sensitive, find_sensitive
 from riskweighted.runs.file_order import units_together
 from riskweighted.runs.finished import FinishedRun
+from riskweighted.sequence.declared import Chain
+from riskweighted.sequence.totals import make_totals
+from riskweighted.sequence.unit_rules import make_unit_rules
 
 __all__ = [
     "Secrets",
@@ -185,8 +188,8 @@ def _check_order(secrets: Secrets) -> None:
 
 
 def _check_units(scheme: str, secrets: Secrets) -> None:
-    """That units leave whole, with numbers that are not theirs, and that what is of the unit is the
-    same for its members in every dataset.
+    """That units leave whole, with numbers that are not theirs, and that in every dataset what is
+    of the unit is the same for its members, and totals and rules hold.
     """
     study, units = secrets.run.study, secrets.run.study.units
     if units is None:
@@ -201,11 +204,25 @@ def _check_units(scheme: str, secrets: Secrets) -> None:
     survived = int((anew.astype(str).to_numpy() == held.astype(str))[firsts].sum())
     if survived > most_by_chance(np.ones(2), len(firsts)):
         raise refusal(what, f"{survived} of {len(firsts)} ids that are those of the data")
-    for name in [name for name in study.variables if name in units.unit_level]:
-        for table in datasets:
+    of_unit = [name for name in study.altered if name in (*units.unit_level, *units.totals)]
+    chain = study.make_synthesizer()
+    assert isinstance(chain, Chain)
+    totals = make_totals(units, chain, {}, secrets.confidential)
+    # rules that ask for an order that does not leave are refused before
+    told = replace(units, order=[name for name in units.order if name in secrets.confidential])
+    rules = make_unit_rules(told, chain, secrets.confidential)
+    like = told.arranged(secrets.confidential)
+    for table in datasets:
+        for name in of_unit:
             codes = pd.factorize(table[name], use_na_sentinel=False)[0]
             if (codes != codes[firsts][now]).any():
                 raise refusal(what, f"{name!r}, which is of the unit, differing within units")
+        for total in totals:
+            if broken := int(total.broken(table, now).sum()):
+                raise refusal(what, f"{broken} units in which {total.text!r} does not hold")
+        of = told.arranged(table, like) if units.rules else like
+        for (text, _), some in rules.broken_units(table, of).items():
+            raise refusal(what, f"{len(some)} units that break {text!r}")
 
 
 def _check_unaltered(table: pd.DataFrame, name: str, secrets: Secrets) -> None:
@@ -219,7 +236,7 @@ def _check_unaltered(table: pd.DataFrame, name: str, secrets: Secrets) -> None:
         )
     if len(table) != len(confidential):
         raise refusal(name, f"{len(table)} rows, and the data has {len(confidential)}")
-    synthesized = [variable.name for variable in secrets.variables]
+    synthesized = list(secrets.run.study.altered)
     with for_the_moment() as folder:
         path = folder / "unaltered.csv"
         write_table(confidential.drop(columns=synthesized), path)

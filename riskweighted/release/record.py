@@ -72,7 +72,7 @@ def disclosure_record(run: FinishedRun, schemes: Sequence[str], source: str) -> 
             "datasets_per_scheme": run.study.release.L,
             "records": records,
             "synthesized": list(run.study.variables),
-            "unaltered": [str(name) for name in released if name not in run.study.variables],
+            "unaltered": [str(name) for name in released if name not in run.study.altered],
         },
         "scenario": {name: hide_found(scenario[name]) for name in _SCENARIO if name in scenario},
         **({"intruders": intruders} if intruders else {}),

@@ -153,7 +153,7 @@ def _refuse_other_draws(work: Work, run: FinishedRun, scheme: str) -> None:
     """Refuse datasets of a run that are not, byte for byte, what its fit draws with the seed of the
     run where the truth is not.
     """
-    confidential, names = work.confidential, list(run.study.variables)
+    confidential, names = work.confidential, list(run.study.altered)
     seed, order, parts = run.streams.seed_for("synthesize", scheme), list[np.ndarray](), []
     for number, rows, fit in work.each_bucket(scheme):
         order.append(rows)
@@ -165,7 +165,7 @@ def _refuse_other_draws(work: Work, run: FinishedRun, scheme: str) -> None:
     datasets = as_the_data_have_it(
         run.synthetic[scheme], confidential, run.study.unaltered(confidential), None
     )
-    writer = DatasetWriter(Datasets.of(datasets[0], drawn, run.study.variables))
+    writer = DatasetWriter(Datasets.of(datasets[0], drawn, names))
     for number, path in enumerate(sorted((run.folder / "synthetic" / stem_of(scheme)).iterdir())):
         if not writer.is_in(path, number):
             raise not_made(path.relative_to(run.folder).as_posix())

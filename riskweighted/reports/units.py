@@ -11,7 +11,7 @@ from riskweighted.common.text import plain
 from riskweighted.common.units import Arrangement
 from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, distinct
 from riskweighted.intruder.statuses import find_statuses
-from riskweighted.measures.within_units import ALIKE, PAIR, WAVES
+from riskweighted.measures.within_units import ALIKE, DECILE, PAIR, TOTAL, WAVES
 from riskweighted.plots.units import plot_waves
 from riskweighted.plots.utility import plot_density
 from riskweighted.reports.blocks import Column, DataTable, Figure, Section
@@ -22,7 +22,7 @@ from riskweighted.utility.within_units import pairs_with_first
 
 __all__ = ["has_units", "units_section"]
 
-_MEASURES = (ALIKE, PAIR, WAVES)
+_MEASURES = (ALIKE, PAIR, WAVES, TOTAL, DECILE)
 
 
 def has_units(source: Source) -> bool:

@@ -505,7 +505,9 @@ def not_in_closed_form(
         checked = fit.prepared.rules.redrawn(link.variable, not link.levels)
         if silent:
             why[link.variable] = f"the model of {silent[0]!r} gives no masses"
-        elif not all(isinstance(rule, Order | Structure) for rule in checked):
+        elif not all(isinstance(rule, Order | Structure) for rule in checked) or (
+            fit.prepared.members is not None and fit.prepared.members.rules.at(link.variable)
+        ):
             why[link.variable] = "a rule is kept by drawing again, and its share is not known"
     last = _last_drawn_again(fit, rng)
     for link in links[: last + 1]:

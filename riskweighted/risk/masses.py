@@ -7,7 +7,7 @@ counting. Variables outside the scenario are drawn freely; of one variable nothi
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from itertools import accumulate
 from typing import Any, NamedTuple, TypeAlias
@@ -111,6 +111,11 @@ def _balls(fit: Fit, link: Link, world: World) -> _Balls:
         else _holds(world, link, link.structure.value(fit.confidential[link.variable]))
     )
     column, name = world.confidential[link.variable], link.variable
+    members, of = fit.prepared.members, fit.prepared.arrangement
+    if members is not None and of is not None and name in members.rules.steps:
+        # only the first value is drawn, and a ball of a later one is that of the first
+        column = column.iloc[of.first].set_axis(column.index)
+        world = replace(world, confidential=with_columns(world.confidential, {name: column}))
     decided = (
         ()
         if link.decider is None
@@ -235,6 +240,9 @@ class _Walk:
         # of the others, whose product is zero
         values = self.balls[link.variable].confidential.copy()
         values[rows[kept]] = self._chosen(link, pieces, masses, kept)
+        if self.fit.prepared.members is not None and self.fit.prepared.arrangement is not None:
+            stepped = self.fit.prepared.members.rules.stepped
+            values = stepped(link.variable, values, self.fit.prepared.arrangement)
         self.fit.drawing.put(link, values, self.frame, self.encoded, needed)
         if rules:
             rows = rows[kept]

@@ -21,6 +21,7 @@ from riskweighted.common.frames import holds_numbers, require_columns
 from riskweighted.common.settings import to_table
 from riskweighted.common.text import as_argument
 from riskweighted.design.formulas import split_formula
+from riskweighted.disclosure.shuffle import released_patterns
 from riskweighted.evaluation.judgement import missed_checks, worst_misfits
 from riskweighted.evaluation.summary import CONVERGED, FITS
 from riskweighted.evaluation.verdicts import (
@@ -50,6 +51,7 @@ from riskweighted.runs.derivation import RELEASE_OR_STRIKE, check_derived, told_
 from riskweighted.runs.folder import CONCERNED
 from riskweighted.runs.lacking import lacking
 from riskweighted.runs.reasons import COUNTS, REASONS, largest, of_guesses, told_by
+from riskweighted.runs.refusals import COARSEN
 from riskweighted.runs.remarks import known_codes, likely_codes, with_unstated
 from riskweighted.runs.study import AUTO, Study, read_study
 from riskweighted.sampling.convergence import ESS_LIMIT, deciding
@@ -66,6 +68,7 @@ _WIDE, _NARROW = 0.5, 0.01  # relative radii beyond which one looks wrong
 _FEWEST_DRAWS, _MOST_DRAWS = 500, 10_000
 # rules of few records; those in a pattern who may stand alone
 _OF_FEW, _FEW = {"largest", "isolated", "group"}, 5
+_FEWEST_UNITS = 10  # of a size or larger, which may be kept
 _TWO = 2  # levels, which cost one parameter
 # of the records: alone in the released pattern, so that shuffling does nothing for them
 _ALONE = 0.2
@@ -118,6 +121,7 @@ def advise(
         *_giving_away(study, data),
         *_radius(study),
         *_missing(study, data),
+        *_units_alone(study, data),
     ]
     if not verdicts:
         found += _codes(study, data, "")
@@ -258,6 +262,24 @@ def _missing(study: Study, data: pd.DataFrame) -> Iterator[Advice]:
             f"{_CHAINED}",
             partial(as_chain, study=study),
         )
+
+
+def _units_alone(study: Study, data: pd.DataFrame) -> Iterator[Advice]:
+    """Units that no other one is composed as, of which more than the study allows would leave."""
+    if study.units is None:
+        return
+    of = study.units.arranged(data)
+    alone = of.alone(released_patterns(data, study.unaltered(data))).mean()
+    if alone <= study.release.unique_share:
+        return
+    shapes, size = np.unique(of.sizes, return_counts=True)
+    held = shapes[np.cumsum(size[::-1])[::-1] >= _FEWEST_UNITS]
+    cut = f"; {held.max()} members or more have {_FEWEST_UNITS} units" if len(held) else ""
+    yield Advice(
+        f"{100 * alone:.1f} % of the records are of units that are composed as no other one, by "
+        f"all that leaves; {100 * of.alone(of.role).mean():.1f} % by size and role",
+        f"{COARSEN}{cut}; which levels are alike is yours to say",
+    )
 
 
 def _codes(study: Study, data: pd.DataFrame, why: str) -> Iterator[Advice]:

@@ -30,6 +30,8 @@ from riskweighted.runs.study import Study
 from riskweighted.runs.work import Work
 from riskweighted.sequence.blocks import PreparedSequence
 from riskweighted.sequence.tasks import block_alpha
+from riskweighted.sequence.totals import Total
+from riskweighted.sequence.unit_rules import LAST, PREVIOUS
 from riskweighted.suggest.evidence import DESIGN, LEVELS, NUMBER, PLAYING, WEIGHT
 from riskweighted.suggest.kinds import check_kinds
 from riskweighted.tuning.settings import check_measurable
@@ -87,6 +89,7 @@ def check_study(
     if study.weights.tuning is not None:
         check_measurable(study.weights.tuning, world)
     prepared = work.prepared()
+    _check_units(study, confidential, prepared)
     _check_values(study, world, prepared)
     refuse_data_dependent(study, prepared)
     for name in study.baselines:
@@ -210,6 +213,22 @@ def _check_survey(study: Study, confidential: pd.DataFrame) -> None:
         study.evaluation.regressions,
         {name: study.scenario.codes_of(name) for name in study.scenario.codes},
     )
+
+
+def _check_units(study: Study, confidential: pd.DataFrame, prepared: PreparedSequence) -> None:
+    """Refuse totals and rules of units of what does not leave: nobody could see that they hold."""
+    if prepared.members is None or study.units is None:
+        return
+    rules = prepared.members.rules.rules
+    for each in (*prepared.members.totals, *rules):
+        named = [*each.names]
+        if not isinstance(each, Total) and {*each.others} & {LAST, PREVIOUS}:
+            named += study.units.order
+        if staying := [name for name in named if name not in study.released(confidential)]:
+            raise InputError(
+                f"[units] {each.text!r} names {listing(staying)}, which does not leave: name it in "
+                "scenario.known or release.columns, or leave it out there"
+            )
 
 
 def _check_values(study: Study, world: World, prepared: PreparedSequence) -> None:

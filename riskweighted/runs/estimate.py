@@ -325,7 +325,7 @@ def _disclosing(
     drawn = Datasets.of(
         world.confidential,
         fit.synthetic(L, random_seed=seed),
-        study.variables,
+        study.altered,
     )
     worlds = world, world.under(replace(study.weighting_scenario(), singletons="protect"))
     began = time.process_time()
@@ -355,7 +355,7 @@ def _text(frames: list[pd.DataFrame], study: Study) -> int:
         file = io.BytesIO()
         frames[0][columns].to_parquet(file)
         return len(file.getvalue())
-    chunks = CsvTable(frames[0][columns], list(study.variables)).chunks(frames[0][columns])
+    chunks = CsvTable(frames[0][columns], list(study.altered)).chunks(frames[0][columns])
     return (
         sum(map(len, chunks))
         if chunks is not None

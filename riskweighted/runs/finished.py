@@ -160,7 +160,7 @@ class FinishedRun:
         datasets: dict[str, Sequence[pd.DataFrame]] = {}
         for scheme, files in names.items():
             paths = [self.folder / name for name in files]
-            frames = _shared(first, list(read_datasets(paths, first, self.study.variables, texts)))
+            frames = _shared(first, list(read_datasets(paths, first, self.study.altered, texts)))
             for frame, name in zip(frames, files, strict=True):
                 check_dataset(frame, name, columns, self._numeric, self.total)
             datasets[scheme] = frames if self.described is None else _typed(frames, self.described)

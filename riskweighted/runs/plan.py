@@ -15,6 +15,7 @@ from riskweighted.runs.bounds import told_of_bounds
 from riskweighted.runs.checked import check_study
 from riskweighted.runs.estimate import Estimate, estimate_run
 from riskweighted.runs.leaving import ids_first
+from riskweighted.runs.refusals import COARSEN
 from riskweighted.runs.remarks import remarks
 from riskweighted.runs.study import Study
 from riskweighted.sequence.blocks import Block, PreparedSequence
@@ -81,7 +82,10 @@ def plan_study(
     began = time.process_time() if began is None else began
     with threadpool_limits(1):  # threads that wait for each other are processor time, too
         return _planned(
-            study, study.read_data() if confidential is None else confidential, began, estimated
+            study,
+            study.read_data() if confidential is None else study.coarsened(confidential),
+            began,
+            estimated,
         )
 
 
@@ -148,7 +152,7 @@ def _units(study: Study, confidential: pd.DataFrame) -> str:
     return (
         f"{len(of.sizes):,} of {of.sizes.min()} to {of.sizes.max()} records, by {study.units.id}, "
         f"which leaves with new numbers; composed as no other one is: {shape:,} by size and role, "
-        f"{released:,} by all that leaves{ties}"
+        f"{released:,} by all that leaves{ties}{f'; fewer: {COARSEN}' if shape else ''}"
     )
 
 

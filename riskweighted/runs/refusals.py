@@ -32,6 +32,7 @@ from riskweighted.weights.names import UNWEIGHTED
 
 __all__ = [
     "CHECKS",
+    "COARSEN",
     "Accepted",
     "Outlook",
     "failing",
@@ -43,6 +44,11 @@ __all__ = [
 ]
 
 _LONGEST_REASON = 300
+# what makes units less rare, in a message
+COARSEN = (
+    "[units] coarsen merges levels and cuts large units, as { relation = { other = [...] }, "
+    "most_members = 6 }"
+)
 _UNKEPT = {FAIL: "it does not keep to", NOT_JUDGED: "not judged is"}
 
 
@@ -100,9 +106,11 @@ def _uniques(
         if naming
         else "release or know fewer columns, coarsen them"
     )
+    who = "alone on the unaltered released columns"
+    if run.study.units is not None:
+        do, who = f"{do} or the units ({COARSEN})", "of units that are composed as no other one"
     return (
-        f"{100 * share:.1f} % of the records are alone on the unaltered released columns, more "
-        "than release.unique_share "
+        f"{100 * share:.1f} % of the records are {who}, more than release.unique_share "
         f"({100 * most:g} %): {do}, or accept it explicitly (--accept-uniques)"
     )
 

@@ -140,7 +140,7 @@ def run_study(
         threadpool_limits(1),
     ):
         study = replace(study, sampling=replace(study.sampling, cores=cores))
-        data = study.read_data() if confidential is None else confidential
+        data = study.read_data() if confidential is None else study.coarsened(confidential)
         reporter = reporter or default_reporter()
         study, choice = resolve_study(study, data, working.folder, reporter)
         work = check_study(study, data, working.folder).work

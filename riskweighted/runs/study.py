@@ -232,6 +232,7 @@ class Study:
                 f"scenario.known names {self.units.id!r}, the id of the units, which leaves with "
                 "new numbers: leave it out"
             )
+        self._check_totals(self.units.totals)
         for section, name in (
             ("weights", "cluster"),
             ("evaluation", "cluster"),
@@ -246,6 +247,23 @@ class Study:
             object.__setattr__(
                 self, section, dataclasses.replace(settings, **{name: self.units.id})
             )
+
+    def _check_totals(self, totals: Iterable[str]) -> None:
+        """Refuse totals of units that play another part: what leaves as it is, or predicts, tells
+        the value of a member from those of the others.
+        """
+        parts = {
+            "scenario.synthetic": self.scenario.synthetic,
+            "scenario.known": self.scenario.known,
+            "release.columns": self.release.columns,
+            "synthesizer": self.synthesizer.columns_among(totals),
+        }
+        for setting, names in parts.items():
+            if both := [name for name in totals if name in names]:
+                raise InputError(
+                    f"{setting} names {listing(both)}, a total of units that is computed in every "
+                    "dataset (units.totals) and leaves with it: leave it out there"
+                )
 
     def _check_variables(self) -> None:
         """Refuse settings of variables that are not synthesized."""
@@ -368,6 +386,13 @@ class Study:
             )
         return self.variables[0]
 
+    @property
+    def altered(self) -> tuple[str, ...]:
+        """The columns that differ between datasets: the synthesized variables and totals of units,
+        which follow from them.
+        """
+        return (*self.variables, *(() if self.units is None else self.units.totals))
+
     def unaltered(self, confidential: pd.DataFrame) -> list[str]:
         """The columns that are released as they are: the known ones and the declared ones, role and
         time of units, in the order of the data.
@@ -380,9 +405,9 @@ class Study:
 
     def released(self, confidential: pd.DataFrame) -> list[str]:
         """Every column that is released, in the order of the data: beside the unaltered and the
-        synthesized ones the id of units, which leaves with new numbers.
+        synthesized ones the id of units, which leaves with new numbers, and their totals.
         """
-        leaving = {*self.unaltered(confidential), *self.variables}
+        leaving = {*self.unaltered(confidential), *self.altered}
         if self.units is not None:
             leaving.add(self.units.id)
         return [str(name) for name in confidential.columns if name in leaving]
@@ -501,13 +526,19 @@ class Study:
         )
 
     def with_weights(self, data: pd.DataFrame, file: Path | None = None) -> pd.DataFrame:
-        """The data with the weights of ``weights.file``, or of a copy of it."""
+        """The data with the weights of ``weights.file``, or of a copy of it, coarsened as the study
+        says.
+        """
         file = file or self.weights.file
         if file is None:
-            return data
+            return self.coarsened(data)
         from riskweighted.weights.given import joined_weights  # loads kernels
 
-        return joined_weights(data, file)
+        return self.coarsened(joined_weights(data, file))
+
+    def coarsened(self, data: pd.DataFrame) -> pd.DataFrame:
+        """The data with levels merged and units cut as ``units.coarsen`` says."""
+        return data if self.units is None else self.units.coarsened(data)
 
     def columns_named(self, names: Iterable[str]) -> list[str]:
         """Those of some columns whose names stand anywhere in the study but as ``data.id``; all

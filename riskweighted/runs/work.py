@@ -488,7 +488,7 @@ class Work:
 
         def make() -> Datasets:
             frames = self.fit(label).synthetic(L, random_seed=seed)
-            return Datasets.of(self.confidential, frames, self.study.variables)
+            return Datasets.of(self.confidential, frames, self.study.altered)
 
         return self.store.once(
             ("drawn", self.stages.key("drawn", label)), make, self._bytes_of_datasets

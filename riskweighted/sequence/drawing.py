@@ -26,6 +26,7 @@ from riskweighted.sequence.rounding import DrawingSettings, Rounding
 from riskweighted.sequence.rule_kinds import Order
 from riskweighted.sequence.rules import any_broken
 from riskweighted.sequence.ruling import Ruling, chosen
+from riskweighted.sequence.unit_rules import Between
 
 __all__ = ["ROUNDS", "Drawing", "Thetas"]
 
@@ -86,11 +87,14 @@ class Drawing:
                 self.put(link, values, frame, encoded)
                 self.prepared.encode_others(encoded, link.variable, self.arrangement)
             if not stuck:
+                if self.prepared.members is not None and self.arrangement is not None:
+                    for total in self.prepared.members.totals:
+                        frame[total.name] = total.column(frame, self.arrangement.unit)
                 return frame if self.records is None else self._asked(frame)
             rows = np.unique(np.concatenate(stuck))
             stuck.clear()
         raise InputError(
-            f"after {ROUNDS} rounds of draws implied, sums and other rules leave no value in "
+            f"after {ROUNDS} rounds of draws implied, sums and rules of units leave no value in "
             f"{len(rows)} of {len(frame)} records: "  # type: ignore[arg-type]
             "leave one of them out, or change the order of the variables"
         )
@@ -236,33 +240,74 @@ class Drawing:
         """
         outcomes, rules = self.outcomes[link.variable], self.prepared.rules
         checked = rules.redrawn(link.variable, not link.levels)
+        between, first = bool(self._between(link.variable)), True
         for _ in range(ROUNDS if link.decider is None else _FEWER_ROUNDS):
             values[rows] = self.values_at(link, frame, encoded, thetas, rng, rows, stuck)
             self._share(link, values)
-            if not checked:
+            if not checked and not between:
                 return values
             drawn = with_columns(frame, {link.variable: outcomes.column(values)})
-            rows = rows[self._broken(checked, link, drawn)[rows]]
+            broken = self._broken(checked, link, drawn)
+            if between:
+                broken |= self._broken_between(link, drawn, rows, count=first)
+            rows, first = rows[broken[rows]], False
             if stuck:
                 rows = np.setdiff1d(rows, np.concatenate(stuck))
             if not len(rows):
                 return values
+        if between and stuck is not None:  # the whole unit is drawn again
+            stuck.append(rows)
+            return values
         orders = [rule for rule in checked if isinstance(rule, Order)]
-        if link.decider is None and len(orders) == len(checked):
+        if link.decider is None and len(orders) == len(checked) and not between:
             values[rows] = self._within(orders, link, frame, encoded, thetas, rng, rows)
             self._share(link, values)
             drawn = with_columns(frame, {link.variable: outcomes.column(values)})
             if not (self._broken(checked, link, drawn) | np.isnan(values))[rows].any():
                 return values
         if link.decider is None or stuck is None:
+            if between and not any_broken(checked, drawn)[rows].any():
+                raise InputError(
+                    f"after {ROUNDS} rounds of draws of {link.variable!r}, {len(rows)} of "
+                    f"{len(frame)} records break a rule of units.rules: loosen it"
+                )
             raise rules.unmet(drawn, link.variable, ROUNDS)
         stuck.append(rows)
         return values
 
     def _share(self, link: Link, values: np.ndarray) -> None:
         """Give all members the number of the first, of a variable that is drawn once a unit."""
-        if link.of_unit and self.arrangement is not None:
-            values[:] = values[self.arrangement.first]
+        members, of = self.prepared.members, self.arrangement
+        if link.of_unit and members is not None and of is not None:
+            values[:] = members.rules.stepped(link.variable, values[of.first], of)
+
+    def _between(self, variable: str) -> tuple[Between, ...]:
+        """The rules between members that a variable is held to."""
+        members = self.prepared.members
+        return () if members is None else members.rules.at(variable)
+
+    def _broken_between(
+        self, link: Link, drawn: pd.DataFrame, rows: np.ndarray, count: bool
+    ) -> np.ndarray:
+        """Which records (n,) of some that were drawn break a rule between members, and are to be
+        drawn again.
+        """
+        broken, members, of = np.zeros(len(drawn), bool), self.prepared.members, self.arrangement
+        assert members is not None
+        assert of is not None
+        for text, some in members.rules.again(link.variable, drawn, of, rows, link.of_unit).items():
+            broken[some] = True
+            if count:
+                so_far = self.rejected.get(text, (0, 0))
+                self.rejected[text] = (so_far[0] + len(some), so_far[1] + len(rows))
+        return broken
+
+    @cached_property
+    def rejected(self) -> dict[str, tuple[int, int]]:
+        """By rule between members, how many values were drawn that break it, at first, and of how
+        many.
+        """
+        return {}
 
     def _broken(self, checked: Sequence[Any], link: Link, drawn: pd.DataFrame) -> np.ndarray:
         """Which records (n,) break a rule: of a variable that is drawn once a unit all members of a

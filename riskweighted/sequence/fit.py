@@ -17,7 +17,7 @@ import xarray as xr
 
 from riskweighted.common.atomic import write_file
 from riskweighted.common.checks import check_choice, check_count, check_number, check_seed
-from riskweighted.common.errors import ConvergenceWarning, InputError, listing
+from riskweighted.common.errors import ConvergenceWarning, InputError, UnitsWarning, listing
 from riskweighted.common.fingerprints import fingerprint
 from riskweighted.common.native import Frame, Native, as_pandas, native_of
 from riskweighted.common.notebook import card
@@ -43,6 +43,10 @@ if TYPE_CHECKING:
     import pymc as pm
 
 __all__ = ["Fit", "block_file"]
+
+_MOST_REJECTED = (
+    0.05  # of first draws: a rule of units that is broken more often is not in the model
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -646,6 +650,14 @@ class Fit:
             far.append(self._far(frame))
             yield frame
         self._warn_of_far(far)
+        for text, (broken, drawn) in self.drawing.rejected.items():
+            if broken > _MOST_REJECTED * drawn:
+                warnings.warn(
+                    f"units.rules: {text!r} was broken by {100 * broken / drawn:.0f} % of the "
+                    "values as they were first drawn, so that the model knows little of it",
+                    UnitsWarning,
+                    stacklevel=3,
+                )
 
     def warn_of_draws(self, altered: Sequence[Mapping[str, pd.Series]]) -> None:
         """Warn, as `synthesize` does, of few effective draws and of amounts that lie far out, of

@@ -29,6 +29,8 @@ from riskweighted.sequence.member_columns import (
     of_unit,
 )
 from riskweighted.sequence.recoding import RECODINGS, Recipe, free_names, make_recipes
+from riskweighted.sequence.totals import Total
+from riskweighted.sequence.unit_rules import UnitRules
 
 __all__ = ["MemberColumns", "Members", "make_members"]
 
@@ -73,7 +75,8 @@ class Members:
     ``held``: how the confidential records are arranged; ``waves``: how the time of a panel becomes
     columns; ``read``: by column, which of its numeric columns are read of other members, those that
     are no bends; ``logs``: of variables whose amounts are positive and skewed, the line on which
-    earlier ones stand; ``constant``: predictors that do not vary within units; ``columns``: by
+    earlier ones stand; ``constant``: predictors that do not vary within units; ``totals``: columns
+    of the unit that are computed once all is drawn; ``rules``: between members; ``columns``: by
     source.
     """
 
@@ -87,13 +90,15 @@ class Members:
     constant: frozenset[str]
     waves: Recipe | None = field(repr=False)
     taken: set[str] = field(repr=False)
+    totals: tuple[Total, ...]
+    rules: UnitRules
     columns: dict[str, MemberColumns] = field(default_factory=dict, repr=False)
 
     # -- which sources predict what
 
     def is_of_unit(self, variable: str) -> bool:
-        """Whether a variable is the same for all members, and drawn once."""
-        return variable in self.units.unit_level
+        """Whether a variable is drawn once a unit: the same for all members, or with steps."""
+        return variable in self.units.unit_level or variable in self.rules.steps
 
     @property
     def _place(self) -> str:
@@ -214,11 +219,16 @@ def make_members(
     confidential: pd.DataFrame,
     recipes: Mapping[str, Recipe],
     variables: Sequence[str],
+    totals: Sequence[Total],
+    rules: UnitRules,
 ) -> Members:
     """The units of the data, checked, and what is read of other members: by the recipes of the
-    predictors and of all variables.
+    predictors and of all variables; refuses data in which `totals` or `rules` do not hold.
     """
     held = units.check(confidential, variables)
+    for total in totals:
+        total.check(confidential, held.unit)
+    rules.check(confidential, held)
     if strange := [name for name in recipes if name == units.id]:
         raise InputError(
             f"{listing(strange)} names the units and predicts nothing: leave it out of predictors"
@@ -257,6 +267,8 @@ def make_members(
         frozenset(constant | {*units.public}),
         waves,
         taken,
+        tuple(totals),
+        rules,
     )
 
 

@@ -34,6 +34,9 @@ from riskweighted.sequence.many_levels import FEWEST, questions_of, spread_of_ef
 from riskweighted.sequence.members import make_members
 from riskweighted.sequence.products import asks_whether, make_products
 from riskweighted.sequence.recoding import RECODINGS, free_names, make_recipes
+from riskweighted.sequence.rules import ON_BROKEN
+from riskweighted.sequence.totals import make_totals
+from riskweighted.sequence.unit_rules import make_unit_rules
 
 __all__ = ["prepare_sequence", "sequence_of", "side_by_side", "taught"]
 
@@ -132,7 +135,14 @@ def _of_chain(
         recoding_of(chain),
     )
     products, units = make_products(products_of(chain), confidential, recipes), units_of(chain)
-    members = None if units is None else make_members(units, confidential, recipes, chain.variables)
+    members = None
+    if units is not None:
+        totals = make_totals(units, chain, recipes, confidential)
+        rules = make_unit_rules(units, chain, confidential)
+        members = make_members(units, confidential, recipes, chain.variables, totals, rules)
+        if rules.on_broken != ON_BROKEN[0]:
+            for name, left in aside.items():
+                left |= rules.left_out(confidential, members.held, name)
     prepared = PreparedSequence(
         chain,
         confidential,

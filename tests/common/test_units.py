@@ -1,5 +1,7 @@
 """Units: how records are arranged in them, and what is refused of settings and data."""
 
+import dataclasses
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -171,6 +173,52 @@ def test_data_that_are_no_units_are_refused_with_a_count(units, data, says):
 def test_what_arranges_the_records_cannot_be_synthesized(name):
     with pytest.raises(InputError, match=f"arranged by '{name}', which is synthesized"):
         FAMILY.check(families(), ["age", name])
+
+
+def test_levels_are_merged_before_roles_are_read():
+    units = rw.Units(
+        id="house",
+        role="relation",
+        first="head",
+        coarsen={"relation": {"other": ["spouse", "child"]}},
+    )
+    text = families()
+    category = text.astype({"relation": pd.CategoricalDtype(["child", "head", "spouse"])})
+    for data in (text, category):
+        made = units.coarsened(data)
+        assert made["relation"].dtype.kind == data["relation"].dtype.kind
+        assert made["relation"].tolist() == ["other", "head", "head", "other", "other", "head"]
+        assert units.check(made).roles == ("head", "other")
+        assert units.coarsened(made).equals(made), "what is coarsened stays so"
+    assert list(units.coarsened(category)["relation"].cat.categories) == ["other", "head"]
+
+
+def test_large_units_are_cut_after_their_first_members():
+    units = dataclasses.replace(FAMILY, coarsen={"most_members": 2}, most_members=2)
+    with pytest.raises(InputError, match=r"cut them by coarsen = \{ most_members = 2 \}"):
+        units.check(families())
+    with pytest.warns(UnitsWarning, match="1 members beyond the first 2 of 1 units"):
+        cut = units.coarsened(families())
+    assert cut["age"].tolist() == [40, 70, 38, 33, 30], "the child of three goes"
+    assert cut.index.tolist() == list(range(5))
+    assert units.check(units.coarsened(cut)).sizes.tolist() == [2, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("coarsen", "says"),
+    [
+        ({"most_members": 0}, "coarsen.most_members must be a whole number >= 1"),
+        ({"relation": {}}, "new levels with those that each stands for"),
+        ({"relation": {"a": ["head"], "b": ["head"]}}, "named once"),
+        ({"relation": ["head"]}, "must be a table"),
+        ({"relation": {"other": ["lodger"]}}, "1 of the levels it names are those of no record"),
+        ({"age": {"other": ["5"]}}, "holds numbers"),
+        ({"nope": {"other": ["5"]}}, "'nope'"),
+    ],
+)
+def test_what_merges_no_level_is_refused(coarsen, says):
+    with pytest.raises(InputError, match=says):
+        dataclasses.replace(FAMILY, coarsen=coarsen).coarsened(families())
 
 
 def test_members_take_the_columns_of_their_unit():

@@ -12,15 +12,19 @@ import pytest
 from houses import SETTINGS, households
 
 from riskweighted.common.datasets import Datasets
-from riskweighted.common.errors import InputError
+from riskweighted.common.errors import InputError, UnitsWarning
 from riskweighted.common.seeds import ENTROPY_BYTES, Streams
+from riskweighted.common.settings import to_table
+from riskweighted.evaluation.tables import Statistic
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import make_world
-from riskweighted.measures.released import of_patterns
+from riskweighted.measures.released import UNIQUES, of_patterns
 from riskweighted.plots.units import plot_waves
 from riskweighted.release.contents import _in_units
 from riskweighted.release.leak_check import Secrets, _check_units
 from riskweighted.release.leaving import leaving_datasets, rows_of
+from riskweighted.runs.advice import _units_alone
+from riskweighted.runs.refusals import refusal
 from riskweighted.runs.study import make_study
 
 
@@ -116,6 +120,42 @@ def test_a_record_is_alone_where_its_unit_is_composed_as_no_other(run, data):
     odd = data.assign(region=data["region"].where(data["house"] != data["house"][0], "x"))
     world = make_world(odd, Scenario(known=known, synthetic=["age"]), run.study.units)
     assert next(iter(of_patterns(world))).value > alone
+
+
+def test_units_alone_are_told_how_they_become_fewer(data):
+    study = make_study(SETTINGS | {"release": {"L": 2, "unique_share": 0.01}})
+    odd = data.assign(region=data["region"].where(data["house"] != data["house"][0], "x"))
+    (advice,) = _units_alone(study, odd)
+    assert advice.change is None
+    assert "{ relation = { other = [...] }, most_members = 6 }" in advice.what
+    assert "4 members or more have 10 units" in advice.what
+    size = (odd["house"] == data["house"][0]).sum()
+    assert advice.reason.startswith(f"{100 * size / len(odd):.1f} % of the records")
+    risk = pd.DataFrame({"label": ["confidential"], "key": UNIQUES.key, "value": 0.2})
+    told = Statistic(UNIQUES.key).label
+    risk = risk.assign(measure=told, variable=None, parameter=None, term=None)
+    why = refusal(SimpleNamespace(study=study, tables={"risk": risk}, verdicts=()), None, [])
+    assert "20.0 % of the records are of units that are composed as no other one" in why
+    assert "[units] coarsen" in why
+    whole = {"release": {"L": 2, "unique_share": 0.5}}
+    assert list(_units_alone(make_study(SETTINGS | whole), odd)) == []
+
+
+def test_a_study_reads_its_data_coarsened(tmp_path, data):
+    of_house = data[["house", "rent", "region"]].drop_duplicates("house")
+    of_house.to_csv(tmp_path / "houses.csv", index=False)
+    data.drop(columns=["rent", "region"]).to_csv(tmp_path / "data.csv", index=False)
+    merged = {"relation": {"other": ["spouse", "child"]}, "most_members": 3}
+    units = {**SETTINGS["units"], "coarsen": merged}
+    study = make_study(SETTINGS | {"units": units}, tmp_path)
+    with pytest.warns(UnitsWarning, match="15 members beyond the first 3 of 15 units"):
+        read = study.read_data()
+    assert len(read) == len(data) - 15
+    assert set(read["relation"]) == {"head", "other"}
+    assert to_table(study)["units"]["coarsen"] == {
+        "relation": {"other": ["spouse", "child"]},
+        "most_members": 3,
+    }
 
 
 def test_a_figure_of_waves_draws_a_line_for_each_label():

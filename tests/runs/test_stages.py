@@ -258,6 +258,9 @@ OF_UNITS = {
     "time": "year",
     "unit_level": ("rent",),
     "most_members": 9,
+    "totals": {"rents": {"sum": "rent"}},
+    "coarsen": {"most_members": 4},
+    "rules": {"forbidden": ["first.rent < 0"]},
 }
 
 

@@ -23,20 +23,27 @@ SETTINGS = houses.SETTINGS | {
     "sampling": {"chains": 2, "draws": 75, "tune": 75},
     "release": {**houses.SETTINGS["release"], "disclosure": ACCEPTED},
     "evaluation": {"resamples": 20},
+    "units": {
+        **houses.SETTINGS["units"],
+        "totals": {"ages": {"sum": "age"}, "grown": {"count": "age >= 18"}},
+    },
 }
 
 
 @pytest.fixture(scope="module")
 def data():
-    return houses.households()
+    frame = houses.households()
+    grown = (frame["age"] >= 18).groupby(frame["house"]).transform("sum")
+    return frame.assign(ages=frame.groupby("house")["age"].transform("sum").round(1), grown=grown)
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory, data):
     folder = tmp_path_factory.mktemp("units")
-    of_house = data[["house", "rent", "region"]].drop_duplicates("house")
+    of_unit = ["rent", "region", "ages", "grown"]
+    of_house = data[["house", *of_unit]].drop_duplicates("house")
     of_house.sample(frac=1.0, random_state=1).to_csv(folder / "houses.csv", index=False)
-    data.drop(columns=["rent", "region"]).to_csv(folder / "data.csv", index=False)
+    data.drop(columns=of_unit).to_csv(folder / "data.csv", index=False)
     run_study(make_study(SETTINGS, folder), folder / "results", entropy=ENTROPY)
     return load_run(folder / "results")
 
@@ -61,7 +68,17 @@ def test_the_codebook_says_what_the_columns_are_to_the_units(pack):
         "region": "the same for all of a unit",
         "rent": "the same for all of a unit",
         "age": "of each record",
+        "ages": "the same for all of a unit",
+        "grown": "the same for all of a unit",
     }
+    assert book.loc[["ages", "grown"], "status"].tolist() == ["computed"] * 2
+    for number in (1, 2):
+        left = released(pack, number)
+        ages = left.groupby("house")["age"].transform("sum").to_numpy()
+        assert left["ages"].to_numpy() == pytest.approx(ages, abs=1e-6)
+        assert (left["age"] >= 18).groupby(left["house"]).sum().tolist() == (
+            left.groupby("house")["grown"].first().tolist()
+        )
 
 
 def test_a_pack_is_checked_and_refused_with_an_id_of_the_data(run, pack, data):
