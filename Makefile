@@ -81,7 +81,7 @@ $(LOWEST_VENV)/.installed: pyproject.toml $(LOWEST) $(LOCK)
 # Maintainers: resolve the locked versions anew (needs the package uv).
 lock:
 	for version in 3.11 3.12 3.13 3.14; do \
-	  uv pip compile --quiet --upgrade --python-version $$version --extra test --extra dev \
+	  uv pip compile --quiet --upgrade --python-version $$version --extra test --extra dev --extra jax \
 	    --no-header --no-annotate --output-file constraints/python$$version.txt \
 	    pyproject.toml constraints/tools.in || exit 1; \
 	done

@@ -19,7 +19,7 @@ from .common.survey import survey_weights as survey_weights
 from .common.units import Units as Units
 from .conformance.checking import check_synthesizer as check_synthesizer
 from .contract.centring import CentredWeights as CentredWeights
-from .contract.equations import Regression as Regression
+from .contract.equations import Mix as Mix, Regression as Regression
 from .contract.synthesizer import (
     Blueprint as Blueprint,
     ContractError as ContractError,

@@ -19,6 +19,7 @@ EXTRAS = {
     "linkage": ("splink", "duckdb"),
     "cluster": ("distributed", "dask", "cryptography"),
     "learned": ("sklearn",),
+    "jax": ("jax", "jaxlib"),
 }
 
 

@@ -3,9 +3,10 @@ record's value.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, reduce
+from itertools import accumulate
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from riskweighted.design.design import Design, build_design, response_values
 from riskweighted.design.formulas import response_name
 from riskweighted.design.tables import Tables
 
-__all__ = ["Predictors", "Regression"]
+__all__ = ["InGraph", "Mix", "Predictors", "Regression"]
 
 
 class Predictors(NamedTuple):
@@ -31,6 +32,32 @@ class Predictors(NamedTuple):
 
     def __matmul__(self, slope: Any) -> Tensor:
         return (self.rows @ slope)[self.which]
+
+
+class Mix(NamedTuple):
+    """A mix holds K distributions, of which each record's value has one, with the logarithms of
+    their shares.
+
+    `Regression.values` may return it in the place of one distribution. Its components may change
+    places, so what has an entry for each of them is not judged, and chains begin at every mode.
+
+    Attributes
+    ----------
+    log_shares : sequence of TensorVariable
+        The logarithm of each share, a scalar or (n,); the shares add up to 1.
+    parts : sequence of TensorVariable
+        A ``pm.*.dist`` of shape (n,) for each.
+
+    Examples
+    --------
+    >>> import pymc as pm
+    >>> mix = rw.Mix([-0.7, -0.7], [pm.Normal.dist(centre, 1.0) for centre in (0.0, 3.0)])
+    >>> len(mix.parts)
+    2
+    """
+
+    log_shares: Sequence[Any]
+    parts: Sequence[Any]
 
 
 class _Prepared(NamedTuple):
@@ -104,9 +131,9 @@ class Regression(ABC):
         """The parameters by their names, made in the ``pm.Model`` around, of so many predictors."""
 
     @abstractmethod
-    def values(self, theta: Mapping[str, Any], x: Predictors) -> Tensor:
-        """The distribution of the records' values, a ``pm.*.dist`` of shape (n,), given parameters;
-        ``x @ slope`` is (n,).
+    def values(self, theta: Mapping[str, Any], x: Predictors) -> Tensor | Mix:
+        """The distribution of the records' values, a ``pm.*.dist`` of shape (n,) or a `Mix` of
+        such, given parameters; ``x @ slope`` is (n,).
         """
 
     def possible(self, y: np.ndarray) -> np.ndarray:
@@ -148,13 +175,12 @@ class Regression(ABC):
         with pm.Model() as model:
             alpha = pm.Data("alpha", np.ones(len(prepared.y)))
             theta = dict(self.priors(prepared.rows.shape[1]))
-            records = pm.logp(
-                self.values(theta, Predictors(pt.as_tensor(prepared.rows), prepared.which)),
-                prepared.y,
-            )
-            total = (alpha * records).sum()
+            values = self.values(theta, Predictors(pt.as_tensor(prepared.rows), prepared.which))
+            total = (alpha * InGraph(values).log_density(prepared.y)).sum()
+        of_parts = (len(values.parts),) if isinstance(values, Mix) else (-1,)
+        monitored = (name for name in theta if theta[name].type.shape[:1] != of_parts)
         return Blueprint(
-            model, total, lambda weights: {"alpha": weights}, tuple(theta), len(prepared.y)
+            model, total, lambda weights: {"alpha": weights}, tuple(monitored), len(prepared.y)
         )
 
     def distribution(self, theta: Draw, prepared: _Prepared) -> Any:
@@ -162,7 +188,7 @@ class Regression(ABC):
         import pytensor.tensor as pt
 
         if is_symbolic(theta):
-            return _Graph(
+            return InGraph(
                 self.values(
                     theta, Predictors(pt.as_tensor(prepared.rows), pt.as_tensor(prepared.which))
                 )
@@ -175,23 +201,39 @@ class Regression(ABC):
         )
 
 
-class _Graph(NamedTuple):
-    """The records' values as expressions: a PyMC distribution of shape (n,)."""
+class InGraph(NamedTuple):
+    """The records' values as expressions: a PyMC distribution of shape (n,), or a `Mix`."""
 
     values: Any
+
+    @property
+    def parts(self) -> list[tuple[Any, Any]]:
+        """The logarithm of its share and the distribution of each component."""
+        if isinstance(self.values, Mix):
+            return list(zip(self.values.log_shares, self.values.parts, strict=True))
+        return [(0.0, self.values)]
 
     def log_density(self, y: Any) -> Any:
         """log p(y_i | x_i, theta)."""
         import pymc as pm
+        import pytensor.tensor as pt
+        from pytensor.gradient import disconnected_grad
 
-        return pm.logp(self.values, y)
+        if not isinstance(self.values, Mix):
+            return pm.logp(self.values, y)
+        each = [share + pm.logp(part, y) for share, part in self.parts]
+        top = reduce(pt.maximum, each)
+        # a value that no component can have
+        top = disconnected_grad(pt.switch(pt.isinf(top), 0.0, top))
+        # not the logarithm of a sum of exponentials, which PyTensor would shift once more
+        return top + pt.log1p(sum(pt.exp(part - top) for part in each) - 1.0)
 
     def mass(self, lower: Any, upper: Any) -> Any:
         """P(lower_i <= Y_i <= upper_i | x_i, theta)."""
         import pytensor.tensor as pt
 
         lower, upper = pt.as_tensor(lower), pt.as_tensor(upper)
-        if self.values.dtype.startswith(("int", "uint")):
+        if self.discrete:
             lower, upper = pt.ceil(lower) - 1, pt.floor(upper)
         return pt.maximum(self.below(upper) - self.below(lower), 0.0)
 
@@ -200,6 +242,8 @@ class _Graph(NamedTuple):
         import pymc as pm
         import pytensor.tensor as pt
 
+        if isinstance(self.values, Mix):
+            raise NotImplementedError("of a mixture")
         low, high = self.below(lower), self.below(upper)
         return pt.switch(
             high > low,
@@ -213,9 +257,26 @@ class _Graph(NamedTuple):
         import pytensor.tensor as pt
 
         finite = pt.switch(pt.isinf(end), 1.0, end)
-        return pt.switch(
-            pt.isinf(end), pt.cast(end > 0, "float64"), pt.exp(pm.logcdf(self.values, finite))
-        )
+        chance = sum(pt.exp(share + pm.logcdf(part, finite)) for share, part in self.parts)
+        return pt.switch(pt.isinf(end), pt.cast(end > 0, "float64"), chance)
+
+    @property
+    def discrete(self) -> bool:
+        """Whether the values are whole numbers."""
+        return bool(self.parts[0][1].dtype.startswith(("int", "uint")))
+
+    @property
+    def drawn(self) -> Any:
+        """New values."""
+        import pytensor.tensor as pt
+
+        *others, (_, drawn) = self.parts
+        if others:
+            place = pt.random.uniform(size=drawn.shape)
+            ends = accumulate(pt.exp(log_share) for log_share, _ in others)
+            for end, (_, part) in reversed(list(zip(ends, others, strict=True))):
+                drawn = pt.switch(place < end, part, drawn)
+        return drawn
 
 
 class _Compiled:
@@ -231,7 +292,7 @@ class _Compiled:
         }
         rows, which = pt.matrix("rows", dtype="float64"), pt.lvector("which")
         self._inputs = [*theta.values(), rows, which]
-        self._graph = _Graph(model.values(theta, Predictors(rows, which)))
+        self._graph = InGraph(model.values(theta, Predictors(rows, which)))
         self._asked = {
             name: pt.vector(name, dtype="float64") for name in ("y", "lower", "upper", "share")
         }
@@ -280,12 +341,11 @@ class _Compiled:
         from pytensor.graph.traversal import graph_inputs
         from pytensor.tensor.random.type import RandomType
 
+        drawn = self._graph.drawn
         held = [
-            variable
-            for variable in graph_inputs([self._graph.values])
-            if isinstance(variable.type, RandomType)
+            variable for variable in graph_inputs([drawn]) if isinstance(variable.type, RandomType)
         ]
-        return self._function(self._graph.values), held
+        return self._function(drawn), held
 
 
 @lru_cache(maxsize=64)

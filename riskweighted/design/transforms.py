@@ -10,6 +10,7 @@ import numpy as np
 
 from riskweighted.common.checks import is_number
 from riskweighted.common.errors import InputError, listing
+from riskweighted.common.numbers import exactly
 
 __all__ = ["TRANSFORMS", "Transform"]
 
@@ -112,6 +113,19 @@ class Transform:
                 f"are zero or negative; use {others}"
             )
         return function(values, self._constant)
+
+    def words(self, variable: str) -> str:
+        """The modelled number of a variable, as a phrase; "" where it is the variable itself."""
+        c, of_unit = exactly(self._constant), variable
+        if self._constant != 1:
+            of_unit = f"{variable} / {c}"
+        return {
+            "identity": "",
+            "log": f"the logarithm of {variable}",
+            "shifted-log": f"the logarithm of {variable} + {c}",
+            "asinh": f"arcsinh({of_unit})",
+            "signed-log": f"the logarithm of 1 + abs({of_unit}), with the sign of {variable}",
+        }[self.name]
 
     def inverse(self, values: np.ndarray) -> np.ndarray:
         """From the model's scale back to the original one."""

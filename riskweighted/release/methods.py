@@ -6,11 +6,14 @@ them.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 from riskweighted.common.found import hide_found
 from riskweighted.common.numbers import exactly
 from riskweighted.contract.descriptions import describe_synthesizers
+from riskweighted.contract.synthesizer import load_synthesizer
+from riskweighted.design.transforms import Transform
 from riskweighted.evaluation.summary import CONVERGED, FITS
 from riskweighted.reports.disclosure import outside
 from riskweighted.reports.glossary import ball_rule
@@ -118,7 +121,9 @@ def weight_words(scheme: str) -> str:
 
 
 def _models(study: Study) -> list[dict[str, str]]:
-    """Each variable with its model, what that is, and its formula, as far as they are stated."""
+    """Each variable with its model, what that is, its formula, and the number that is modelled
+    where it is not the variable itself, as far as they are stated.
+    """
     told, synthesizer = describe_synthesizers(), study.synthesizer
     models = []
     for name, table in study.tables.items():
@@ -131,9 +136,22 @@ def _models(study: Study) -> list[dict[str, str]]:
                 "model": model,
                 "what": told.get(model, "").rstrip("."),
                 "formula": str(formula or ""),
+                "of": _modelled(name, model, table),
             }
         )
     return models
+
+
+def _modelled(variable: str, model: str, table: Mapping[str, Any]) -> str:
+    """In words, what number of a variable is modelled, by the settings of its model or what they
+    are where they are not given; "" where it is the variable itself, or the model has no transform.
+    """
+    made = load_synthesizer(model) if model else None
+    usual = {field.name: field.default for field in fields(made)} if is_dataclass(made) else {}
+    settings = usual | dict(table)
+    if "transform" not in usual:
+        return ""
+    return Transform(settings["transform"], settings.get("transform_constant")).words(variable)
 
 
 def _predictors(study: Study) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +22,7 @@ from riskweighted.common.survey import checked_survey
 from riskweighted.contract.categories import categories_of, target_numbers
 from riskweighted.contract.centring import Centring
 from riskweighted.contract.distribution import Records, draw_values, fixed
+from riskweighted.contract.equations import Regression
 from riskweighted.contract.intervals import Places, places_of
 from riskweighted.contract.layout import layout_of
 from riskweighted.contract.synthesizer import (
@@ -47,6 +49,7 @@ __all__ = [
     "OfFile",
     "PreparedModel",
     "at_mode",
+    "built",
     "plug_in",
     "prepare_model",
     "refuse_survey",
@@ -348,11 +351,25 @@ class BlockFit:
         )
 
 
+def built(
+    synthesizer: Synthesizer, prepared: Any, centring: Centring | None = None
+) -> Blueprint | None:
+    """The blueprint of a synthesizer; that of a `Regression` with a density by JAX, less the term
+    of `centring`, where JAX is installed.
+    """
+    blueprint = synthesizer.build(prepared)
+    if blueprint is None or not isinstance(synthesizer, Regression) or find_spec("jax") is None:
+        return blueprint
+    from riskweighted.sampling.through_jax import through_jax
+
+    return through_jax(synthesizer, prepared, blueprint, centring)
+
+
 def at_mode(fit: BlockFit) -> tuple[Layout, Density, np.ndarray] | None:
     """What the one vector of the fit stands for, its log density and the mode of it, (d,); None
     where its synthesizer states no density.
     """
-    blueprint = fit.synthesizer.build(fit.prepared)
+    blueprint = built(fit.synthesizer, fit.prepared, fit.centring)
     density = (
         None if blueprint is None else blueprint.weighted(fit.weights.to_numpy(), fit.centring)
     )
@@ -395,8 +412,9 @@ class PreparedModel:
         """What enters the likelihood, (n,): alpha, times the survey weights where there are any."""
         return _weights_of(alpha, self.survey)
 
-    def build(self) -> Blueprint | None:
-        return self.synthesizer.build(self.prepared)
+    def build(self, centring: Centring | None = None) -> Blueprint | None:
+        """See `built`."""
+        return built(self.synthesizer, self.prepared, centring)
 
     def censor(
         self,

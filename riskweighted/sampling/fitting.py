@@ -83,7 +83,7 @@ def compile_prepared(
     if key in _recent:
         _recent.move_to_end(key)
         return replace(_recent[key], model=model)
-    blueprint = model.build()
+    blueprint = model.build(centring)
     sampler, weighted_sum, log_prior, clipped, term = None, None, None, None, None
     if blueprint is not None:
         total = blueprint.weighted_log_likelihood

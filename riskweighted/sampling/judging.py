@@ -10,7 +10,7 @@ from riskweighted.common.errors import InputError
 from riskweighted.common.extras import late
 from riskweighted.contract.layout import layout_of
 from riskweighted.contract.synthesizer import Blueprint, Density
-from riskweighted.sampling.block_fit import BlockFit
+from riskweighted.sampling.block_fit import BlockFit, built
 from riskweighted.sampling.compiled import drawn_of_density, weighted_of
 from riskweighted.sampling.convergence import Drawn, judge, no_diagnostics
 from riskweighted.sampling.graphs import log_prior_and, log_volume
@@ -52,7 +52,7 @@ def judged_again(fit: BlockFit, sampling: Sampling) -> pd.DataFrame:
     Draws by importance are made again, since nothing in them tells how far they can be relied on;
     of chains the log densities are. What the sampler said of its chains stands as it was kept.
     """
-    blueprint = fit.synthesizer.build(fit.prepared)
+    blueprint = built(fit.synthesizer, fit.prepared, fit.centring)
     if blueprint is None:
         return no_diagnostics()
     plain, alpha = fit.censoring is None, fit.weights.to_numpy()

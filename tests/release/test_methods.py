@@ -15,7 +15,7 @@ from riskweighted.evaluation.tables import Statistic, by_label
 from riskweighted.evaluation.verdicts import overall
 from riskweighted.measures import beyond, expected
 from riskweighted.release.contents import Contents, write_pack
-from riskweighted.release.methods import WEIGHTS, weight_words
+from riskweighted.release.methods import WEIGHTS, methods_facts, weight_words
 from riskweighted.release.pack import check_release, release_run
 from riskweighted.reports.disclosure import outside
 from riskweighted.runs.finished import load_run
@@ -54,7 +54,8 @@ def test_the_page_says_what_was_done_and_found_for_the_scheme_that_leaves(run, t
     for told in (
         "120 records",
         "3 synthetic datasets",
-        "linear-regression (Normal linear regression), formula income ~ group.",
+        "linear-regression (Normal linear regression), formula income ~ group, fitted to "
+        "the logarithm of income.",
         WEIGHTS["pairwise"],
         "by chains of NUTS (Hoffman and Gelman 2014) (1,600 draws; converged: yes",
         "to know group of a record",
@@ -84,7 +85,7 @@ def test_of_several_variables_each_has_its_model(tmp_path):
         "for each weighting scheme",
         "one after the other by sequential, given region, age and those before",
         "marital by the model that the chain has for values of its kind;",
-        "income by linear-regression (Normal linear regression);",
+        "income by linear-regression (Normal linear regression), of the logarithm of income;",
         "cigs by counts",
         WEIGHTS["unweighted"],
         WEIGHTS["pairwise"],
@@ -100,6 +101,28 @@ def test_weights_say_how_they_were_changed_and_what_multiplies_them(run, tmp_pat
     assert "clip(0.9 alpha + 0.05, 0, 1)" in page
     assert "The survey weights size," in page
     assert "Savitsky, T. D. and Toth, D. (2016)" in page
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({}, "the logarithm of income"),
+        (
+            {"transform": "shifted-log", "transform_constant": 2500},
+            "the logarithm of income + 2,500",
+        ),
+        ({"transform": "asinh"}, "arcsinh(income)"),
+        (
+            {"transform": "signed-log", "transform_constant": 10},
+            "the logarithm of 1 + abs(income / 10), with the sign of income",
+        ),
+        ({"transform": "identity"}, ""),
+        ({"name": "counts"}, ""),
+    ],
+)
+def test_a_transform_is_told_in_words(run, settings, told):
+    changed = with_settings(run, synthesizer=settings)
+    assert methods_facts(changed, ["pairwise"])["models"][0]["of"] == told
 
 
 def test_what_is_proved_stands_there_with_its_source(run, tmp_path):
