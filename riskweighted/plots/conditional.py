@@ -141,7 +141,7 @@ def _cut(
         # parts of equally many records, of which a missing value is none
         edges = merged_histogram(values, max(least, -(-len(values) // (_GROUPS + 1)), 2), bins=200)
         inner = edges.edges[1:-1]
-        ends = [f"{end:,.4g}" for end in inner]
+        ends = [f"{end:,.12g}" for end in inner]
         names = [f"< {ends[0]}"] if ends else ["all"]
         names += [f"{low} - {high}" for low, high in itertools.pairwise(ends)]
         names += [f">= {ends[-1]}"] if ends else []

@@ -389,6 +389,9 @@ def _dressed(
 ) -> Axes:
     count = {len(sets) for sets in others.values()}
     datasets = f"{count.pop()} synthetic datasets" if len(count) == 1 else "the synthetic datasets"
+    if len(panels) > 1:
+        panels[0].ax.locator_params(axis="x", nbins=4)  # of all, which share it
+        panels[0].ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.12g}")
     several = max(map(len, others.values())) > 1
     mean = f"Mean over {datasets}, and the range from least to greatest." if several else ""
     return dress_all(panels, title(variable), y, mean, note, legend=legend)
