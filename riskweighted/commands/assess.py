@@ -124,9 +124,7 @@ def assess(
     ] = False,
     seed: Annotated[
         int,
-        typer.Option(
-            "--seed", min=0, help="Of what is random in the attacks; recorded beside their verdict."
-        ),
+        typer.Option("--seed", min=0, help="Random seed for the attacks."),
     ] = 1,
     risk: Annotated[
         str | None, typer.Option("--risk", help="Measure on the map's x axis, by name.")
@@ -145,9 +143,9 @@ def assess(
     """Measure disclosure risk and utility of synthetic data made by any tool, beside the yardsticks
     of no and full protection.
 
-    First stands what the whole release gives away of persons beyond inference, which needs what the
-    tool makes of `riskweighted folds`. Fully synthetic data, whose rows pair with none and may be
-    of any number, have all measures but those that need pairs.
+    The first result is disclosure beyond inference; it needs --folds, made by running the tool on
+    the output of `riskweighted folds`. Fully synthetic data, whose rows do not correspond to
+    records, get every measure that does not need matching rows.
     """
     tools = _named(files or [], synthetic or [])
     balls = {

@@ -63,10 +63,10 @@ EXAMPLES = {
 HELP_NAMES = {"help_option_names": ["-h", "--help"]}
 EXIT_CODES = {
     0: "done",
-    1: "a fault of ours, or a cell of a sweep failed",
+    1: "internal error (please report), or one cell of a sweep failed",
     2: "wrong input; no result was written",
-    3: "the result is there; a fit did not converge (--strict: or misfits)",
-    130: "interrupted; a run or a sweep goes on where it stopped",
+    3: "done, but a fit did not converge (--strict: or the model misfits)",
+    130: "interrupted; the same command continues a run or a sweep",
 }
 _PANEL = "How much it says"
 # what an option takes, by its name where its type does not say it
@@ -110,8 +110,7 @@ Json = Annotated[
     bool,
     typer.Option(
         "--json",
-        help="One JSON object on stdout, and nothing else there; of an error its message and exit "
-        "code.",
+        help="Print one JSON object and nothing else; after an error its message and exit code.",
         rich_help_panel=_PANEL,
         show_default=False,
     ),

@@ -178,7 +178,9 @@ Cores = Annotated[
     int | None,
     typer.Option("--cores", min=1, help="Chains sampled at once; does not change the results."),
 ]
-Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Instead of the study's seed.")]
+Seed = Annotated[
+    int | None, typer.Option("--seed", min=0, help="Override the seed in the study file.")
+]
 
 
 Radius = Annotated[

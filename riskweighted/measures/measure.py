@@ -81,8 +81,8 @@ class Disclosure(StrEnum):
     )
     VERDICT = "as it is: yes or NO"
     SHARE = (
-        "a share of records, 2 decimals; where fewer than the minimum count have it, or lack it, "
-        "only that"
+        "a share of records, 2 decimals (3 of 5,000 records); where fewer than the minimum count "
+        "have it, or lack it, only that"
     )
     COMPARED = "not at all, but whether it fits"
 

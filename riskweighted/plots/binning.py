@@ -115,7 +115,8 @@ def merged_histogram(
     largest are set aside.
     """
     checked = _checked(values, "values", minimum_count)
-    edges, step = _grid(checked, minimum_count, limits, bins or (20 if minimum_count > 1 else 60))
+    fine = 20 if minimum_count > 1 else 60
+    edges, step = _grid(checked, minimum_count, limits, fine if bins is None else bins)
     counts = _count(checked, edges)
     starts = _merge(counts, minimum_count)
     ordered = np.sort(checked)

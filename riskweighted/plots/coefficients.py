@@ -17,7 +17,6 @@ from riskweighted.plots.style import (
     TICK_SIZE,
     OnAxes,
     add_legend,
-    add_note,
     finish,
     panel,
     printable,
@@ -81,7 +80,9 @@ def plot_coefficients(utility: pd.DataFrame, **axes: Unpack[OnAxes]) -> Axes:
     )
     if axes.get("ax") is None:
         ax.get_figure(root=True).set_label(MULTIPLES)  # type: ignore[union-attr]
-    ax.axvspan(-1, 1, color=CONFIDENTIAL_COLOUR, alpha=0.15, linewidth=0, label="confidential")
+    ax.axvspan(
+        -1, 1, color=CONFIDENTIAL_COLOUR, alpha=0.15, linewidth=0, label="confidential interval"
+    )
     ax.axvline(0, color=CONFIDENTIAL_COLOUR, linewidth=1.5)
     for turn, label in enumerate(labels, 1):
         style = styles[label]
@@ -99,15 +100,14 @@ def plot_coefficients(utility: pd.DataFrame, **axes: Unpack[OnAxes]) -> Axes:
             label=names[label],
             **style.points(7, linestyle="none"),
         )
-    named = [_row_name(str(term), str(response)) for response, term in true.index]
+    named = [_row_name(str(term)) for _, term in true.index]
     finish(ax, "distance from the confidential estimate, in half lengths of its interval", grid="x")
     ax.set_yticks(range(len(true)), named, fontsize=TICK_SIZE)
     ax.set_ylim(len(true) - 0.5, -0.5)
-    add_note(ax, "Band: the confidential interval.")
     add_legend(ax, "below", ncols=2)
     return ax
 
 
-def _row_name(term: str, response: str) -> str:
-    """A coefficient and the response of its regression, in lines that are not cut."""
-    return "\n".join(textwrap.wrap(printable(f"{response}: {term}"), _NAME, break_long_words=True))
+def _row_name(term: str) -> str:
+    """A coefficient and its regression, in lines that are not cut."""
+    return "\n".join(textwrap.wrap(printable(term), _NAME, break_long_words=True))

@@ -103,7 +103,8 @@ def plot_conditional(
             places = np.arange(len(parts)) - _BAR / 2 + _BAR * turn / (len(drawn) + 1)
             marks = styles[label].points(7, linestyle="none", label=names[label])
             ax.plot(places, held[place], **marks)
-        ax.set_ylim(bottom=0)
+    # room for the legend; the panels share their scale
+    panels[0].ax.set_ylim(0, 1.3 * max(np.nanmax(each) for each in (true, *drawn.values())))
     rounded = (
         f"Counts of confidential records are rounded to multiples of {minimum_count}."
         if minimum_count
@@ -140,7 +141,7 @@ def _cut(
         # parts of equally many records, of which a missing value is none
         edges = merged_histogram(values, max(least, -(-len(values) // (_GROUPS + 1)), 2), bins=200)
         inner = edges.edges[1:-1]
-        ends = [f"{end:,.4g}" for end in inner]
+        ends = [f"{end:,.12g}" for end in inner]
         names = [f"< {ends[0]}"] if ends else ["all"]
         names += [f"{low} - {high}" for low, high in itertools.pairwise(ends)]
         names += [f">= {ends[-1]}"] if ends else []

@@ -100,6 +100,8 @@ def plot_quantiles(
     size, line = (4, "") if minimum_count is None else (8, None)
     for ax, styles, names in panels:
         _scale(ax, true, [*ends, *curves.values()])
+        if len(panels) > 1:
+            ax.tick_params(axis="x", labelrotation=45)
         ax.plot(corners, corners, color="#888888", linewidth=2.5, label="the same")
         for label, name in names.items():
             y, style = curves[str(label)], styles[label]

@@ -37,6 +37,7 @@ from riskweighted.plots.style import (
 __all__ = ["numeric_columns", "plot_density", "plot_ecdf", "plot_intervals"]
 
 _POINTS = 400  # of a curve
+_MOST_MARKED = 25  # bins, beyond which markers and ranges would hide them
 
 
 def plot_intervals(
@@ -357,6 +358,9 @@ def _draw_bins(
         style, mean = figure.styles[label], np.mean(sets, axis=0)
         ax.stairs(mean, edges, baseline=None, **style.curve())
         places = edges[:-1] + np.diff(edges) * (number + 1) / (len(curves) + 1)
+        if len(mean) > _MOST_MARKED:
+            ax.plot([], [], label=figure.names[label], **style.curve())
+            continue
         reach = np.abs(np.array([np.min(sets, axis=0), np.max(sets, axis=0)]) - mean)
         ax.errorbar(
             places, mean, reach, label=figure.names[label], **style.points(6, linestyle="none")
@@ -385,6 +389,9 @@ def _dressed(
 ) -> Axes:
     count = {len(sets) for sets in others.values()}
     datasets = f"{count.pop()} synthetic datasets" if len(count) == 1 else "the synthetic datasets"
+    if len(panels) > 1:
+        panels[0].ax.locator_params(axis="x", nbins=4)  # of all, which share it
+        panels[0].ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.12g}")
     several = max(map(len, others.values())) > 1
     mean = f"Mean over {datasets}, and the range from least to greatest." if several else ""
     return dress_all(panels, title(variable), y, mean, note, legend=legend)

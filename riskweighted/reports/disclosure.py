@@ -53,6 +53,7 @@ _PLAIN = re.compile(r"-?\d+(\.\d*)?(e[-+]\d+)?")
 _UNIT: tuple[Kind, ...] = ("mean", "quantile", "extreme", "share", "distance")
 _INFLUENCE: tuple[Kind, ...] = ("sum", "extreme", "estimate")  # without a bound: of any size
 _SIGNIFICANT = {Disclosure.THREE_DIGITS: 3, Disclosure.FIVE_DIGITS: _DIGITS}
+_MANY = 500  # times the minimum count: of so many records a share has three decimals
 _DECIMALS = {Disclosure.SHARE: 2, Disclosure.TWO_DECIMALS: 2, Disclosure.THREE_DECIMALS: 3}
 
 
@@ -248,7 +249,7 @@ class View:
         if rule is Disclosure.COUNT:
             return self.count(figure)
         if rule in _DECIMALS:
-            return _fixed(figure, _DECIMALS[rule])
+            return _fixed(figure, self._decimals(rule))
         digits = self._digits(statistic)
         return _to_digits(figure, digits) if digits else WITHHELD
 
@@ -334,7 +335,7 @@ class View:
         """The decimals of a row; outside none that the rule of the measure does not allow."""
         measure = statistic.measure
         if not self.internal and measure.disclosure in _DECIMALS:
-            return _DECIMALS[measure.disclosure]
+            return self._decimals(measure.disclosure)
         if measure.kind == "overlap":
             return 2
         if measure.kind == "count":
@@ -350,6 +351,13 @@ class View:
             if self.internal and measure.kind == "estimate"
             else places
         )
+
+    def _decimals(self, rule: Disclosure) -> int:
+        """How many are shown outside: of a share two, and three where a thousandth of the records
+        is half the minimum count.
+        """
+        many = self.records >= _MANY * self.minimum_count
+        return 3 if rule is Disclosure.SHARE and many else _DECIMALS[rule]
 
     def check(self, check: str, value: float, records: int, digits: int | None = None) -> str:
         """A confidential statistic of a check of a fit, which tells of so many records; `digits`:

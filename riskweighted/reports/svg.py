@@ -10,7 +10,6 @@ from types import MappingProxyType
 from xml.etree import ElementTree
 
 import matplotlib as mpl
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from riskweighted.plots.style import MULTIPLES
@@ -93,14 +92,15 @@ def inline_svg(figure: Figure, key: str, alternative: str) -> str:
 
 
 def _parts(figure: Figure, key: str) -> list[ElementTree.Element]:
-    """The remark and every panel of a drawn figure, as views of the whole drawing."""
-    views = [] if figure.get_suptitle() == "" else [figure._suptitle]  # type: ignore[attr-defined]
+    """The remark, and every panel of a drawn figure as a view of the whole drawing."""
     parts, height = [], 72 * figure.get_figheight()
-    for each in [*views, *figure.axes]:
-        box = each.get_tightbbox() if isinstance(each, Axes) else each.get_window_extent()
+    if figure.get_suptitle():
+        remark = ElementTree.Element("p", {"class": "part note", "aria-hidden": "true"})
+        remark.text = " ".join(figure.get_suptitle().split()).replace("\\$", "$")
+        parts.append(remark)
+    for ax in figure.axes:
+        box = ax.get_tightbbox()
         left, bottom, right, top = (72 / figure.dpi * end for end in box.extents)
-        if not isinstance(each, Axes):  # letters are a little wider in the drawing
-            left, right = 0.0, 72 * figure.get_figwidth()
         view = (left - _MARGIN, height - top - _MARGIN, right - left, top - bottom)
         sizes = [*view[:2], *(length + 2 * _MARGIN for length in view[2:])]
         part = ElementTree.Element(
