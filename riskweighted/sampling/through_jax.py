@@ -49,6 +49,7 @@ _REWRITES = RewriteDatabaseQuery(
     exclude=["local_view_op"],  # what has no gradient
 )
 _SERIES, _LOWEST = 25.0, -26.0  # of erfcx: where a series is exact, and where it is a number
+_SMALLEST = 1e-290
 _LOCK = threading.Lock()
 
 Shapes = tuple[tuple[int, int], ...]
@@ -320,8 +321,8 @@ def _jax() -> Any:
 
 
 def _form(op: Any, node: Any = None, **settings: Any) -> Callable[..., Any]:
-    """JAX's form of an operation: PyTensor's, but for two whose gradients are no numbers far out,
-    or that it has not.
+    """JAX's form of an operation: PyTensor's, but for those whose gradients there are no numbers far
+    out, or that it has not.
     """
     from pytensor.link.jax.dispatch.basic import jax_funcify
 
@@ -334,8 +335,22 @@ def _form(op: Any, node: Any = None, **settings: Any) -> Callable[..., Any]:
         return softplus
     if name == "Erfcx":
         return _erfcx()
+    if name in ("Log", "Log1p"):
+        return _logarithm(name == "Log1p")
     form: Callable[..., Any] = jax_funcify(op, node=node, **settings)
     return form
+
+
+@lru_cache(maxsize=2)
+def _logarithm(of_one_more: bool) -> Callable[..., Any]:
+    """log(x), or log(1 + x), with a slope at the end of its range too: where another branch of a
+    graph is taken, that slope counts nothing, and nothing times infinity would be no number.
+    """
+    jax = late("jax")
+    function = jax.custom_jvp(jax.numpy.log1p if of_one_more else jax.numpy.log)
+    function.defjvps(lambda along, value, x: along / jax.numpy.maximum(x + of_one_more, _SMALLEST))
+    made: Callable[..., Any] = function
+    return made
 
 
 @lru_cache(maxsize=1)
