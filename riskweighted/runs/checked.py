@@ -206,7 +206,8 @@ def _check_survey(study: Study, confidential: pd.DataFrame) -> None:
         )
     if column is not None:
         survey_weights(confidential, column)
-    design = checked_design(confidential, study.evaluation.measures, study.variables)
+    measures, units = study.evaluation.measures, study.units
+    design = checked_design(confidential, measures, study.variables, units)
     checked_own_analyses(confidential, study.evaluation.analyses, design)
     checked_analyses(
         confidential,

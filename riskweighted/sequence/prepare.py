@@ -559,7 +559,10 @@ class _Linking:
                 raise InputError("its model keeps true values, which no synthetic variable may")
             model = prepare_model(synthesizer, frame)
             if prepared.survey is not None:  # normalised over all records, not over the members
-                model = replace(model, survey=prepared.survey[member])
+                survey, members = prepared.survey, prepared.members
+                if members is not None and members.is_of_unit(self.variable):
+                    survey = survey.groupby(members.held.unit).transform("mean")
+                model = replace(model, survey=survey[member])
         except InputError as error:
             place = f"variable {self.variable!r}: "
             raise InputError(place + str(error).removeprefix(place)) from None
