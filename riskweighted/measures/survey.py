@@ -67,7 +67,7 @@ def checked_design(
             )
     return survey_design(
         confidential,
-        settings.survey,
+        str(settings.survey),
         settings.strata,
         psu=settings.psu,
         fpc=settings.fpc,
@@ -92,7 +92,7 @@ def _check_units(confidential: pd.DataFrame, settings: EvaluationSettings, units
     require_columns(confidential, [str(settings.survey)], "confidential data (survey)")
     unlike = differing(confidential[settings.survey], of)
     for setting, column in named.items():
-        apart = [] if column not in confidential else differing(confidential[column], of)
+        apart = unlike[:0] if column not in confidential else differing(confidential[column], of)
         if both := len(np.intersect1d(unlike, apart)):
             raise InputError(
                 f"evaluation.{setting} {column!r} and the survey weights differ within {both} of "

@@ -165,18 +165,12 @@ def _of_design(study: Study, data: pd.DataFrame) -> Iterator[str]:
     if study.units is None:
         return
     of, asked = study.units.arranged(data), study.evaluation
-    for name in dict.fromkeys(filter(None, [study.weights.survey, asked.survey])):
+    weights = dict.fromkeys(filter(None, [study.weights.survey, asked.survey]))
+    do = dict.fromkeys(weights, "members have their own, and what is of the unit the mean")
+    do |= dict.fromkeys(filter(None, [asked.strata, asked.psu]), "they count as one in each")
+    for name, done in do.items():
         if count := len(differing(data[name], of)):
-            yield (
-                f"survey weights {name!r} differ within {count} of {len(of.sizes)} units: members "
-                "have their own, and what is of the unit the mean"
-            )
-    for setting, column in {"strata": asked.strata, "psu": asked.psu}.items():
-        if column is not None and (count := len(differing(data[column], of))):
-            yield (
-                f"[evaluation] {setting} = {column!r}: {count} of {len(of.sizes)} units lie in "
-                "several, and count as one in each"
-            )
+            yield f"{name!r} differs within {count} of {len(of.sizes)} units: {done}"
 
 
 def _recodes(

@@ -138,11 +138,12 @@ def _of_chain(
     members = None
     if units is not None:
         totals = make_totals(units, chain, recipes, confidential)
-        rules = make_unit_rules(units, chain, confidential)
-        members = make_members(units, confidential, recipes, chain.variables, totals, rules)
+        held = units.check(confidential, chain.variables)
+        rules = make_unit_rules(units, chain, confidential, held)
+        members = make_members(units, held, confidential, recipes, chain.variables, totals, rules)
         if rules.on_broken != ON_BROKEN[0]:
             for name, left in aside.items():
-                left |= rules.left_out(confidential, members.held, name)
+                left |= rules.left_out(confidential, held, name)
     prepared = PreparedSequence(
         chain,
         confidential,

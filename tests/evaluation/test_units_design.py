@@ -57,8 +57,10 @@ def test_units_in_several_strata_whose_weights_differ_are_refused(data):
         weights=SimpleNamespace(survey="w"),
     )
     told = list(_of_design(study, weighed))
-    assert told[0].startswith("survey weights 'w' differ within 1 of 80 units")
-    assert told[1].startswith("[evaluation] strata = 'h': 1 of 80 units lie in several")
+    assert [each.partition(":")[0] for each in told] == [
+        "'w' differs within 1 of 80 units",
+        "'h' differs within 1 of 80 units",
+    ]
     assert list(_of_design(study, data)) == []
 
 
