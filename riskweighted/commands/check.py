@@ -143,10 +143,12 @@ def _left(study: "Study", plan: "Plan") -> dict[str, str]:
     """What leaves and what stays, first of all."""
     from riskweighted.reports.intruders import about_intruders
 
+    totals = study.altered[len(study.variables) :]
     known = [f"{name} (known)" if name in study.scenario.known else name for name in plan.unaltered]
     return {
         "leaves unaltered": ", ".join(known) or "no column",
         "leaves synthesized": ", ".join(study.variables),
+        **({"leaves computed": listing(totals)} if totals else {}),
         **({"intruders": about_intruders(study)} if study.intruders else {}),
         "stays": f"{len(plan.staying):,} column{'s'[: len(plan.staying) != 1]}: "
         f"{listing(plan.staying)}"

@@ -131,7 +131,7 @@ class Units:
                     f"units.totals.{name} must be {{ sum = COLUMN }} or {{ count = CONDITION }}, "
                     f"got {listing(total) if total else 'an empty table'}"
                 )
-            check_text(*total.values(), f"units.totals.{name}")
+            check_text(next(iter(total.values())), f"units.totals.{name}")
 
     def _check_coarsen(self) -> None:
         """Refuse what merges no levels and cuts no units."""

@@ -351,7 +351,7 @@ def _subject(
 ) -> Subject:
     """What all labels have in common, checked."""
     codes = {name: world.scenario.codes_of(name) for name in world.scenario.codes}
-    design = checked_design(world.confidential, settings, world.scenario.synthetic)
+    design = checked_design(world.confidential, settings, world.scenario.synthetic, world.units)
     return Subject(
         world,
         settings,

@@ -49,12 +49,17 @@ def estimates(context: Context) -> Iterator[Value]:
 def coefficients(
     context: Context, measure: Measure, analysis: "Analysis", definition: str
 ) -> Iterator[Value]:
-    """A value a coefficient, in a study with survey weights under them; a warning names the
-    regression where some cannot be estimated.
+    """A value a coefficient, in a study with survey weights under them, and of several records a
+    unit with errors that are robust to clusters; a warning names the regression where some cannot
+    be estimated.
     """
     from riskweighted.utility.regressions import coefficient_intervals
 
     design = None if context.subject.design is None else design_of(context)
+    surveyed = design is not None
+    # the code of a pack is of the one coefficient, and by least squares alone
+    if measure.many and context.paired is not None and not surveyed:
+        design = context.subject.clusters
     intervals = coefficient_intervals(
         analysis,
         context.synthetic,
@@ -67,7 +72,7 @@ def coefficients(
     failed = [interval.rule for interval in intervals.values() if np.isnan(interval.estimate)]
     if failed:
         warnings.warn(
-            f"regression {analysis.formula!r}{'' if design is None else ' with survey weights'}, "
+            f"regression {analysis.formula!r}{' with survey weights' if surveyed else ''}, "
             f"{context.label!r}: {len(failed)} of {len(intervals)} coefficients "
             f"{'; '.join(dict.fromkeys(failed))}. Its overlap is not judged",
             RiskWeightedWarning,
@@ -77,6 +82,8 @@ def coefficients(
         ""
         if design is None
         else f", {UNDER_WEIGHTS}, with the sandwich variance of the design (Binder 1983)"
+        if surveyed
+        else ", with errors robust to clusters, the units (Liang & Zeger 1986)"
     )
     for name, interval in intervals.items():
         term, told = f"{name} in {analysis.formula}", {"formula": analysis.formula}

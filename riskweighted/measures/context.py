@@ -92,6 +92,18 @@ class Subject:
         top[top] = top_values(statuses.amounts)
         return top
 
+    @cached_property
+    def clusters(self) -> "SurveyDesign | None":
+        """Of records in units without survey weights these as sampling units."""
+        of, units = self.world.arrangement, self.world.units
+        if of is None or units is None or self.design is not None or len(of.sizes) < 2:
+            return None
+        from riskweighted.utility.survey_design import SurveyDesign
+
+        ones, told = np.ones(len(of.unit)), f"robust to clusters by {units.id}"
+        none, df = np.zeros(len(of.unit), dtype=np.int64), float(len(of.sizes) - 1)
+        return SurveyDesign(ones, none, of.unit, np.zeros(1), "", told, (), df)
+
     @property
     def columns(self) -> list[str]:
         """What is needed of a dataset beside the scenario's columns."""

@@ -3,12 +3,15 @@ every dataset (METHODS section 6).
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError
+from riskweighted.common.frames import require_columns
+from riskweighted.common.units import Arrangement, Units
 from riskweighted.measures.context import Context
 from riskweighted.measures.measure import Measure, Value
 from riskweighted.measures.settings import EvaluationSettings
@@ -17,22 +20,38 @@ if TYPE_CHECKING:
     from riskweighted.utility.survey import SurveyEstimate
     from riskweighted.utility.survey_design import SurveyDesign
 
-__all__ = ["UNDER_WEIGHTS", "amounts_of", "checked_design", "design_of", "having", "survey_value"]
+__all__ = [
+    "UNDER_WEIGHTS",
+    "amounts_of",
+    "checked_design",
+    "design_of",
+    "differing",
+    "having",
+    "survey_value",
+]
 
 UNDER_WEIGHTS = "under the survey weights"
 DESIGN_BASED = f"design-based {UNDER_WEIGHTS}, mean over datasets"
 
 
 def checked_design(
-    confidential: pd.DataFrame, settings: EvaluationSettings, synthetic: Sequence[str]
+    confidential: pd.DataFrame,
+    settings: EvaluationSettings,
+    synthetic: Sequence[str],
+    units: Units | None = None,
 ) -> "SurveyDesign | None":
     """The design that the settings name, None without survey weights; refused if its columns are
-    among the `synthetic` ones.
+    among the `synthetic` ones. Of records in `units` these are the sampling units, unless psu is
+    stated.
     """
     if settings.survey is None:
         return None
     from riskweighted.utility.survey_design import design_columns, survey_design
 
+    if units is not None:
+        _check_units(confidential, settings, units)
+        if settings.psu is None and settings.replicates is None:
+            settings = replace(settings, psu=units.id)
     named = {name: getattr(settings, name) for name in ("survey", "strata", "psu", "fpc")}
     columns = [(name, column) for name, column in named.items() if column is not None]
     if settings.replicates is not None:
@@ -48,7 +67,7 @@ def checked_design(
             )
     return survey_design(
         confidential,
-        settings.survey,
+        str(settings.survey),
         settings.strata,
         psu=settings.psu,
         fpc=settings.fpc,
@@ -57,6 +76,29 @@ def checked_design(
         fay=settings.fay,
         replicate_factors=settings.replicate_factors,
     )
+
+
+def differing(column: pd.Series, of: Arrangement) -> np.ndarray:
+    """The units within which a column differs, by their codes."""
+    codes = pd.factorize(column, use_na_sentinel=False)[0]
+    return np.unique(of.unit[codes != codes[of.first]])
+
+
+def _check_units(confidential: pd.DataFrame, settings: EvaluationSettings, units: Units) -> None:
+    """Refuse units that lie in several strata or primary units, with weights that differ by these:
+    they are no sampling units.
+    """
+    of, named = units.arranged(confidential), {"strata": settings.strata, "psu": settings.psu}
+    require_columns(confidential, [str(settings.survey)], "confidential data (survey)")
+    unlike = differing(confidential[settings.survey], of)
+    for setting, column in named.items():
+        apart = unlike[:0] if column not in confidential else differing(confidential[column], of)
+        if both := len(np.intersect1d(unlike, apart)):
+            raise InputError(
+                f"evaluation.{setting} {column!r} and the survey weights differ within {both} of "
+                f"{len(of.sizes)} units of {units.id!r}, which are no sampling units then: correct "
+                "the data, or leave it out"
+            )
 
 
 def amounts_of(context: Context, column: pd.Series) -> np.ndarray:

@@ -131,25 +131,15 @@ WAVES = _within(
     parameter="level",
     many=True,
 )
-TOTAL = _within(
-    "unit-total",
-    "units: {term}",
-    "of a total of units ([units.totals]), over units: {term}",
-    kind="estimate",
+_of_totals = partial(
+    _within,
+    label="units: {term}",
+    definition="of a total of units ([units.totals]), over units: {term}",
     parameter="level",
     many=True,
     each=False,
     compute=of_totals,
 )
-DECILE = _within(
-    "unit-decile",
-    "units: {term}",
-    "of a total of units ([units.totals]), over units: {term}",
-    kind="quantile",
-    parameter="level",
-    many=True,
-    each=False,
-    compute=of_totals,
-    disclosure=Disclosure.LEFT_OUT,
-)
+TOTAL = _of_totals("unit-total", kind="estimate")
+DECILE = _of_totals("unit-decile", kind="quantile", disclosure=Disclosure.LEFT_OUT)
 MEASURES = (ALIKE, PAIR, WAVES, TOTAL, DECILE)

@@ -210,8 +210,8 @@ def _check_units(scheme: str, secrets: Secrets) -> None:
     totals = make_totals(units, chain, {}, secrets.confidential)
     # rules that ask for an order that does not leave are refused before
     told = replace(units, order=[name for name in units.order if name in secrets.confidential])
-    rules = make_unit_rules(told, chain, secrets.confidential)
     like = told.arranged(secrets.confidential)
+    rules = make_unit_rules(told, chain, secrets.confidential, like)
     for table in datasets:
         for name in of_unit:
             codes = pd.factorize(table[name], use_na_sentinel=False)[0]

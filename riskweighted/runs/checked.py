@@ -31,7 +31,7 @@ from riskweighted.runs.work import Work
 from riskweighted.sequence.blocks import PreparedSequence
 from riskweighted.sequence.tasks import block_alpha
 from riskweighted.sequence.totals import Total
-from riskweighted.sequence.unit_rules import LAST, PREVIOUS
+from riskweighted.sequence.unit_rules import FIRST, LAST, PREVIOUS, Between
 from riskweighted.suggest.evidence import DESIGN, LEVELS, NUMBER, PLAYING, WEIGHT
 from riskweighted.suggest.kinds import check_kinds
 from riskweighted.tuning.settings import check_measurable
@@ -206,7 +206,8 @@ def _check_survey(study: Study, confidential: pd.DataFrame) -> None:
         )
     if column is not None:
         survey_weights(confidential, column)
-    design = checked_design(confidential, study.evaluation.measures, study.variables)
+    measures, units = study.evaluation.measures, study.units
+    design = checked_design(confidential, measures, study.variables, units)
     checked_own_analyses(confidential, study.evaluation.analyses, design)
     checked_analyses(
         confidential,
@@ -219,10 +220,11 @@ def _check_units(study: Study, confidential: pd.DataFrame, prepared: PreparedSeq
     """Refuse totals and rules of units of what does not leave: nobody could see that they hold."""
     if prepared.members is None or study.units is None:
         return
-    rules = prepared.members.rules.rules
-    for each in (*prepared.members.totals, *rules):
+    in_order = {LAST, PREVIOUS} if study.units.role else {FIRST, LAST, PREVIOUS}
+    stated: list[Total | Between] = [*prepared.members.totals, *prepared.members.rules.rules]
+    for each in stated:
         named = [*each.names]
-        if not isinstance(each, Total) and {*each.others} & {LAST, PREVIOUS}:
+        if not isinstance(each, Total) and {*each.others} & in_order:
             named += study.units.order
         if staying := [name for name in named if name not in study.released(confidential)]:
             raise InputError(

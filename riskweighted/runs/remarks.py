@@ -10,6 +10,7 @@ import pandas as pd
 from riskweighted.common.errors import listing
 from riskweighted.data.foreign import takes_name
 from riskweighted.derivation.find import MOST_COLUMNS, FoundStructure, find_structure
+from riskweighted.measures.survey import differing
 from riskweighted.runs.leaving import of_release
 from riskweighted.runs.study import Study
 from riskweighted.suggest.columns import Column, look_at
@@ -48,6 +49,7 @@ def remarks(
         *_undescribed(study, data),
         *_identifiers(study, kinds, looked_at),
         *_weights(study, data, kinds),
+        *_of_design(study, data),
         *_recodes(study, data, used, found),
     ]
     return [*told, *_unnameable([*study.unaltered(data), *study.variables])]
@@ -156,6 +158,19 @@ def _weights(study: Study, data: pd.DataFrame, kinds: Sequence[ColumnKind]) -> I
                 "the design is known in part: the file has columns called like [evaluation] "
                 f"{', '.join(told)}"
             )
+
+
+def _of_design(study: Study, data: pd.DataFrame) -> Iterator[str]:
+    """Survey weights, strata and primary units that differ within units."""
+    if study.units is None:
+        return
+    of, asked = study.units.arranged(data), study.evaluation
+    weights = dict.fromkeys(filter(None, [study.weights.survey, asked.survey]))
+    do = dict.fromkeys(weights, "members have their own, and what is of the unit the mean")
+    do |= dict.fromkeys(filter(None, [asked.strata, asked.psu]), "they count as one in each")
+    for name, done in do.items():
+        if count := len(differing(data[name], of)):
+            yield f"{name!r} differs within {count} of {len(of.sizes)} units: {done}"
 
 
 def _recodes(

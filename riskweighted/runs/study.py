@@ -232,7 +232,14 @@ class Study:
                 f"scenario.known names {self.units.id!r}, the id of the units, which leaves with "
                 "new numbers: leave it out"
             )
-        self._check_totals(self.units.totals)
+        totals, scenario = self.units.totals, self.scenario
+        used = [*scenario.synthetic, *scenario.known, *self.release.columns]
+        used += self.synthesizer.columns_among(totals)
+        if both := [name for name in totals if name in used]:
+            raise InputError(
+                f"units.totals has {listing(both)}, which is computed in every dataset and leaves "
+                "with it: leave it out of [scenario], [release] columns and [synthesizer]"
+            )
         for section, name in (
             ("weights", "cluster"),
             ("evaluation", "cluster"),
@@ -247,23 +254,6 @@ class Study:
             object.__setattr__(
                 self, section, dataclasses.replace(settings, **{name: self.units.id})
             )
-
-    def _check_totals(self, totals: Iterable[str]) -> None:
-        """Refuse totals of units that play another part: what leaves as it is, or predicts, tells
-        the value of a member from those of the others.
-        """
-        parts = {
-            "scenario.synthetic": self.scenario.synthetic,
-            "scenario.known": self.scenario.known,
-            "release.columns": self.release.columns,
-            "synthesizer": self.synthesizer.columns_among(totals),
-        }
-        for setting, names in parts.items():
-            if both := [name for name in totals if name in names]:
-                raise InputError(
-                    f"{setting} names {listing(both)}, a total of units that is computed in every "
-                    "dataset (units.totals) and leaves with it: leave it out there"
-                )
 
     def _check_variables(self) -> None:
         """Refuse settings of variables that are not synthesized."""

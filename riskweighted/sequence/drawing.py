@@ -26,7 +26,6 @@ from riskweighted.sequence.rounding import DrawingSettings, Rounding
 from riskweighted.sequence.rule_kinds import Order
 from riskweighted.sequence.rules import any_broken
 from riskweighted.sequence.ruling import Ruling, chosen
-from riskweighted.sequence.unit_rules import Between
 
 __all__ = ["ROUNDS", "Drawing", "Thetas"]
 
@@ -240,7 +239,8 @@ class Drawing:
         """
         outcomes, rules = self.outcomes[link.variable], self.prepared.rules
         checked = rules.redrawn(link.variable, not link.levels)
-        between, first = bool(self._between(link.variable)), True
+        members, first = self.prepared.members, True
+        between = members is not None and len(members.rules.at(link.variable)) > 0
         for _ in range(ROUNDS if link.decider is None else _FEWER_ROUNDS):
             values[rows] = self.values_at(link, frame, encoded, thetas, rng, rows, stuck)
             self._share(link, values)
@@ -266,11 +266,6 @@ class Drawing:
             if not (self._broken(checked, link, drawn) | np.isnan(values))[rows].any():
                 return values
         if link.decider is None or stuck is None:
-            if between and not any_broken(checked, drawn)[rows].any():
-                raise InputError(
-                    f"after {ROUNDS} rounds of draws of {link.variable!r}, {len(rows)} of "
-                    f"{len(frame)} records break a rule of units.rules: loosen it"
-                )
             raise rules.unmet(drawn, link.variable, ROUNDS)
         stuck.append(rows)
         return values
@@ -280,11 +275,6 @@ class Drawing:
         members, of = self.prepared.members, self.arrangement
         if link.of_unit and members is not None and of is not None:
             values[:] = members.rules.stepped(link.variable, values[of.first], of)
-
-    def _between(self, variable: str) -> tuple[Between, ...]:
-        """The rules between members that a variable is held to."""
-        members = self.prepared.members
-        return () if members is None else members.rules.at(variable)
 
     def _broken_between(
         self, link: Link, drawn: pd.DataFrame, rows: np.ndarray, count: bool

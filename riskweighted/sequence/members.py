@@ -216,16 +216,16 @@ class Members:
 
 def make_members(
     units: Units,
+    held: Arrangement,
     confidential: pd.DataFrame,
     recipes: Mapping[str, Recipe],
     variables: Sequence[str],
     totals: Sequence[Total],
     rules: UnitRules,
 ) -> Members:
-    """The units of the data, checked, and what is read of other members: by the recipes of the
+    """The checked units of the data, and what is read of other members: by the recipes of the
     predictors and of all variables; refuses data in which `totals` or `rules` do not hold.
     """
-    held = units.check(confidential, variables)
     for total in totals:
         total.check(confidential, held.unit)
     rules.check(confidential, held)

@@ -138,11 +138,12 @@ def _of_chain(
     members = None
     if units is not None:
         totals = make_totals(units, chain, recipes, confidential)
-        rules = make_unit_rules(units, chain, confidential)
-        members = make_members(units, confidential, recipes, chain.variables, totals, rules)
+        held = units.check(confidential, chain.variables)
+        rules = make_unit_rules(units, chain, confidential, held)
+        members = make_members(units, held, confidential, recipes, chain.variables, totals, rules)
         if rules.on_broken != ON_BROKEN[0]:
             for name, left in aside.items():
-                left |= rules.left_out(confidential, members.held, name)
+                left |= rules.left_out(confidential, held, name)
     prepared = PreparedSequence(
         chain,
         confidential,
@@ -559,7 +560,10 @@ class _Linking:
                 raise InputError("its model keeps true values, which no synthetic variable may")
             model = prepare_model(synthesizer, frame)
             if prepared.survey is not None:  # normalised over all records, not over the members
-                model = replace(model, survey=prepared.survey[member])
+                survey, members = prepared.survey, prepared.members
+                if members is not None and members.is_of_unit(self.variable):
+                    survey = survey.groupby(members.held.unit).transform("mean")
+                model = replace(model, survey=survey[member])
         except InputError as error:
             place = f"variable {self.variable!r}: "
             raise InputError(place + str(error).removeprefix(place)) from None

@@ -6,9 +6,9 @@ it. A step leaves nothing to draw but its first value.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,7 +21,7 @@ from riskweighted.common.units import Arrangement, Units
 from riskweighted.sequence.conditions import Condition
 from riskweighted.sequence.declared import Chain
 
-__all__ = ["LAST", "PREVIOUS", "Between", "UnitRules", "make_unit_rules"]
+__all__ = ["FIRST", "LAST", "PREVIOUS", "Between", "UnitRules", "make_unit_rules"]
 
 FIRST, LAST, PREVIOUS = "first", "last", "previous"
 _EXACT = 1e-9  # of a value that goes up by steps
@@ -35,11 +35,12 @@ _OTHERS = re.compile(
 )
 
 
-class _Between:
+class Between:
     """What every rule between members is: of one's own columns, ``own``, and columns of others by
     who they are, ``others``.
     """
 
+    text: str
     own: tuple[str, ...]
     others: Mapping[str, tuple[str, ...]]
 
@@ -80,7 +81,7 @@ class _Between:
 
 
 @dataclass(frozen=True)
-class Gap(_Between):
+class Gap(Between):
     """A member's amount less that of another one, between ``least`` and ``most``, for members who
     meet ``where``; missing values and ``codes`` pass.
     """
@@ -93,7 +94,7 @@ class Gap(_Between):
     codes: tuple[float, ...] = ()
 
     @property
-    def text(self) -> str:
+    def text(self) -> str:  # type: ignore[override]
         """It in words."""
         sides = [f"{self.least:g} <= "] if np.isfinite(self.least) else []
         sides += [f"{self.of} - {self.who}.{self.of}"]
@@ -121,7 +122,7 @@ class Gap(_Between):
 
 
 @dataclass(frozen=True)
-class Never(_Between):
+class Never(Between):
     """No member meets the condition, in which ``who.column`` is that of another one."""
 
     text: str
@@ -144,10 +145,7 @@ class Never(_Between):
 
         condition = Condition.parse(_OTHERS.sub(quoted, str(text)), place)
         if not others:
-            raise InputError(
-                f"{place} names no other member, such as last.status: a rule of one record is one "
-                "of synthesizer.forbidden"
-            )
+            raise InputError(f"{place} names no other member: say it in synthesizer.forbidden")
         theirs = {f"{who}.{name}" for who, names in others.items() for name in names}
         own = tuple(name for name in condition.names if name not in theirs)
         named = {who: tuple(dict.fromkeys(names)) for who, names in others.items()}
@@ -155,9 +153,6 @@ class Never(_Between):
 
     def met(self, frame: pd.DataFrame) -> np.ndarray:
         return self.condition.holds(frame)
-
-
-Between: TypeAlias = Gap | Never
 
 
 @dataclass(frozen=True)
@@ -190,11 +185,11 @@ class UnitRules:
         """By rule which records (k,) of some that were drawn are to be drawn again; `once`: where
         the variable is drawn once a unit, the first members.
         """
-        found = dict[str, np.ndarray]()
-        for rule in self.at(variable):
-            latest = rule.broken(frame, of, variable, None if once else rows)[1]
-            found[rule.text] = np.unique(of.first[latest] if once else latest)
-        return found
+        asked = None if once else rows
+        latest = {
+            rule.text: rule.broken(frame, of, variable, asked)[1] for rule in self.at(variable)
+        }
+        return {text: np.unique(of.first[at] if once else at) for text, at in latest.items()}
 
     def stepped(self, variable: str, first: np.ndarray, of: Arrangement) -> np.ndarray:
         """The numbers (n,) of a variable by those of the first members: with its steps, or the
@@ -234,37 +229,29 @@ class UnitRules:
             )
             raise InputError(
                 f"of {len(of.sizes)} units of the confidential data, {counts} (units.rules): "
-                "correct the rules or the data, or leave these units out of the variables "
-                "concerned with synthesizer.on_broken = 'leave-out'"
+                "correct rules or data, or say synthesizer.on_broken = 'leave-out'"
             )
 
     def left_out(self, confidential: pd.DataFrame, of: Arrangement, variable: str) -> np.ndarray:
         """Which records' likelihood of the variable is left out, (n,): all of a unit that breaks a
         rule of it.
         """
-        units = [
-            units
-            for (_, name), units in self.broken_units(confidential, of).items()
-            if name == variable
-        ]
-        return np.isin(of.unit, np.concatenate(units)) if units else np.zeros(len(of.unit), bool)
+        found = self.broken_units(confidential, of).items()
+        units = [units for (_, name), units in found if name == variable]
+        return np.isin(of.unit, np.concatenate([*units, np.empty(0)]))
 
 
-def make_unit_rules(units: Units, chain: Chain, confidential: pd.DataFrame) -> UnitRules:
+def make_unit_rules(
+    units: Units, chain: Chain, confidential: pd.DataFrame, of: Arrangement
+) -> UnitRules:
     """The rules that units state, for a chain; refuses what no draw could obey, and who is no
     member.
     """
-    place, given = "units.rules", as_table(units.rules, "units.rules")
-    if unknown := [name for name in given if name not in _KINDS]:
-        raise InputError(
-            f"unknown setting '{place}.{unknown[0]}'; valid here are {listing(_KINDS)}"
-        )
+    place = "units.rules"
+    given = _known(units.rules, place, _KINDS)
     gaps = check_sequence(given.get("gaps", ()), f"{place}.gaps")
     texts = check_sequence(given.get("forbidden", ()), f"{place}.forbidden")
-    rules: list[Between] = [
-        _gap(as_table(gap, f"{place}.gaps[{k}]"), f"{place}.gaps[{k}]", chain)
-        for k, gap in enumerate(gaps)
-    ]
+    rules: list[Between] = [_gap(gap, f"{place}.gaps[{k}]", chain) for k, gap in enumerate(gaps)]
     rules += [Never.parse(text, f"{place}.forbidden[{k}]") for k, text in enumerate(texts)]
     steps = dict(as_table(given.get("steps", {}), f"{place}.steps"))
     for name, step in steps.items():
@@ -274,87 +261,80 @@ def make_unit_rules(units: Units, chain: Chain, confidential: pd.DataFrame) -> U
     )
     named = [*steps, *(name for rule in rules for name in rule.names)]
     require_columns(confidential, list(dict.fromkeys(named)), f"confidential data ({place})")
-    _check_steps(steps, units, chain.variables, confidential)
-    _check_rules(rules, units, chain.variables, confidential)
+    for name in steps:
+        if (
+            units.time is None
+            or name not in chain.variables
+            or name in units.unit_level
+            or not holds_numbers(confidential[name])
+        ):
+            raise InputError(
+                f"{place}.steps names {name!r}; valid are synthesized numbers of units with a time "
+                "that are not of unit_level"
+            )
+    for rule in rules:
+        _check_rule(rule, units, of, chain.variables, confidential)
     return made
 
 
-def _gap(given: Mapping[str, Any], place: str, chain: Chain) -> Gap:
-    if unknown := [name for name in given if name not in _OF_GAP]:
-        raise InputError(
-            f"unknown setting '{place}.{unknown[0]}'; valid here are {listing(_OF_GAP)}"
-        )
+def _known(table: object, place: str, valid: Sequence[str]) -> Mapping[str, Any]:
+    """A table of these settings alone."""
+    given = as_table(table, place)
+    if unknown := [name for name in given if name not in valid]:
+        raise InputError(f"unknown setting '{place}.{unknown[0]}'; valid here are {listing(valid)}")
+    return given
+
+
+def _gap(table: object, place: str, chain: Chain) -> Gap:
+    given = _known(table, place, _OF_GAP)
     for name in ("of", "from"):
         check_text(given.get(name), f"{place}.{name}")
     ends = {"least": -np.inf, "most": np.inf}
     for name in [name for name in ends if name in given]:
         ends[name] = check_number(given[name], f"{place}.{name}")
     if not ends["least"] < ends["most"] or not np.isfinite([*ends.values()]).any():
-        raise InputError(
-            f"{place} must have least, most, or least below most: what another member's value "
-            "decides is one of units.rules.steps, or no variable"
-        )
+        raise InputError(f"{place} must have least, most, or least below most")
     where = given.get("where")
     return Gap(
         str(given["of"]),
         str(given["from"]),
-        *ends.values(),
+        ends["least"],
+        ends["most"],
         None if where is None else Condition.parse(where, f"{place}.where"),
         tuple(chain.codes.get(str(given["of"]), ())),
     )
 
 
-def _check_steps(
-    steps: Iterable[str], units: Units, variables: Sequence[str], confidential: pd.DataFrame
+def _check_rule(
+    rule: Between,
+    units: Units,
+    of: Arrangement,
+    variables: Sequence[str],
+    confidential: pd.DataFrame,
 ) -> None:
-    for name in steps:
-        if units.time is None:
-            raise InputError(f"units.rules.steps names {name!r}, and these units have no time")
-        if name not in variables or name in units.unit_level:
-            raise InputError(
-                f"units.rules.steps names {name!r}; valid are synthesized variables that are not "
-                "of unit_level"
-            )
-        if not holds_numbers(confidential[name]):
-            raise InputError(f"units.rules.steps names {name!r}, which holds no numbers")
-
-
-def _check_rules(
-    rules: Sequence[Between], units: Units, variables: Sequence[str], confidential: pd.DataFrame
-) -> None:
-    """Refuse rules that no draw could obey, of members who are none, or who stand in a random
+    """Refuse a rule that no draw could obey, of a member who is none, or who stands in a random
     order.
     """
-    of = units.arranged(confidential) if rules else None
-    for rule in rules:
-        assert of is not None
-        place = f"units.rules: {rule.text!r}"
-        if not any(name in variables for name in rule.names):
-            raise InputError(
-                f"{place} names no synthesized variable, only {listing(rule.names)}, which stay as "
-                "they are: leave it out"
-            )
-        if isinstance(rule, Gap) and not holds_numbers(confidential[rule.of]):
-            raise InputError(f"{place}: {rule.of!r} holds no numbers")
-        for who in rule.others:
-            if who in (LAST, PREVIOUS) or (who == FIRST and units.role is None):
-                if of.ties:
-                    raise InputError(
-                        f"{place}: {of.ties} records stand in a random order within their unit, so "
-                        f"that nobody is {who!r}: name order, or time"
-                    )
-            elif who != FIRST:
-                _check_role(who, of, place)
-
-
-def _check_role(who: str, of: Arrangement, place: str) -> None:
-    single = [str(of.roles[role]) for role in range(len(of.roles)) if of.alone_in_role(role)]
-    if who not in single or len(of.roles) == 1:
+    place = f"units.rules: {rule.text!r}"
+    if not any(name in variables for name in rule.names):
         raise InputError(
-            f"{place} names {who!r}; valid are {FIRST}, {LAST}, {PREVIOUS} (of the same role) and "
-            "the roles that no unit holds twice"
-            + (f", {listing(single)}" if len(of.roles) > 1 else "")
+            f"{place} names no synthesized variable, only {listing(rule.names)}: leave it out"
         )
+    if isinstance(rule, Gap) and not holds_numbers(confidential[rule.of]):
+        raise InputError(f"{place}: {rule.of!r} holds no numbers")
+    single = [str(of.roles[role]) for role in range(len(of.roles)) if of.alone_in_role(role)]
+    single = single if units.role is not None else []
+    for who in rule.others:
+        if who not in (FIRST, LAST, PREVIOUS, *single):
+            raise InputError(
+                f"{place} names {who!r}; valid are {FIRST}, {LAST}, {PREVIOUS} (of the same role) "
+                f"and roles that no unit holds twice ({listing(single) or 'none'})"
+            )
+        if of.ties and (who in (LAST, PREVIOUS) or (who == FIRST and not single)):
+            raise InputError(
+                f"{place}: {of.ties} records stand in a random order within their unit, so that "
+                f"nobody is {who!r}: name order, or time"
+            )
 
 
 def _find(who: str, of: Arrangement) -> np.ndarray:

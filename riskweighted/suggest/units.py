@@ -174,9 +174,9 @@ def _units_of(
         ),
         (None, None),
     )
-    settings = {"most_members": int(sizes.max())} if sizes.max() > _USUAL else {}
+    most = int(sizes.max()) if sizes.max() > _USUAL else Units.most_members
     try:
-        units = Units(name, role, level, order, time, held, **settings)
+        units = Units(name, role, level, order, time, held, most)
         with warnings.catch_warnings():
             warnings.simplefilter("error", UnitsWarning)
             units.check(data, targets)

@@ -955,7 +955,11 @@ _MODEL = 'model = "linear-regression"'
 CHAIN_EDITS = (
     ('path = "data.csv"', 'path = "data.csv"\nunits = "houses.csv"', "go together"),
     ('path = "data.csv"', 'path = "data.csv"\nunits = "houses.csv"\nkey = "id"', "houses.csv"),
-    ('path = "data.csv"', 'path = "data.csv"\nunits = "data.csv"\nkey = "id"', "stands in the"),
+    (
+        'path = "data.csv"',
+        'path = "data.csv"\nunits = "data.csv"\nkey = "person"',
+        "stand in the|stands in the",
+    ),
     (_MODEL, 'when = "nope == 1"\notherwise = -8\n' + _MODEL, "'nope', no column of the data"),
     (_MODEL, 'when = "income > 1"\notherwise = -8\n' + _MODEL, "'income'"),
     (_MODEL, "when = \"group == 'c'\"\notherwise = -8\n" + _MODEL, "a value of no record"),
@@ -1178,6 +1182,49 @@ UNITS = {
         "[synthesizer.variables.note]\nformula = 'note ~ group'",
         {},
         "other members",
+    ),
+    "a total that does not hold": (
+        "id = 'house'\ntotals = { incomes = { sum = 'income' } }",
+        "",
+        {"incomes": lambda frame: 1.0},
+        "does not hold in 15 of 15 units",
+    ),
+    "a total of another kind": (
+        "id = 'house'\ntotals = { incomes = { mean = 'income' } }",
+        "",
+        {},
+        "totals.incomes must be",
+    ),
+    "levels to merge that no record has": (
+        "id = 'house'\ncoarsen = { place = { other = ['lodger'] } }",
+        "",
+        {},
+        "those of no record",
+    ),
+    "a gap that units break": (
+        "id = 'house'\ntime = 'year'\n"
+        "rules = { gaps = [{ of = 'income', from = 'last', most = -1e9 }] }",
+        "",
+        {},
+        "15 break",
+    ),
+    "a rule of a member who is none": (
+        "id = 'house'\nrole = 'place'\nfirst = 'head'\nrules = { forbidden = ['boss.income > 1'] }",
+        "",
+        {},
+        "names 'boss'",
+    ),
+    "a step without a time": (
+        "id = 'house'\nrules = { steps = { income = 1 } }",
+        "",
+        {},
+        "units with a time",
+    ),
+    "strata within units, whose weights differ": (
+        "id = 'house'",
+        "[evaluation]\nsurvey = 'weight'\nstrata = 'place'",
+        {"weight": lambda frame: 1.0 + frame.index},
+        "differ within 15 of 15 units",
     ),
     "units in the synthesizer": (
         "id = 'house'",

@@ -116,9 +116,12 @@ def test_totals_that_do_not_hold_or_play_another_part_are_refused(data, totals, 
 @pytest.mark.parametrize(
     ("changed", "says"),
     [
-        ({"release": {**SETTINGS["release"], "columns": ["ages"]}}, "release.columns names 'ages'"),
-        ({"scenario": {**SETTINGS["scenario"], "known": ["ages"]}}, "scenario.known names 'ages'"),
-        ({"synthesizer": {**SETTINGS["synthesizer"], "predictors": ["ages"]}}, "synthesizer names"),
+        ({"release": {**SETTINGS["release"], "columns": ["ages"]}}, "units.totals has 'ages'"),
+        ({"scenario": {**SETTINGS["scenario"], "known": ["ages"]}}, "units.totals has 'ages'"),
+        (
+            {"synthesizer": {**SETTINGS["synthesizer"], "predictors": ["ages"]}},
+            "units.totals has 'ages'",
+        ),
         ({"units": {"id": "house", "totals": {"ages": {"mean": "age"}}}}, "totals.ages must be"),
         ({"units": {"id": "house", "totals": {"house": {"sum": "age"}}}}, "'house' twice"),
     ],

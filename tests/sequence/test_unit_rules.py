@@ -238,7 +238,7 @@ def test_units_that_break_a_rule_are_refused_with_their_number_or_left_out(data)
         ({"gaps": [{"of": "nope", "from": "first", "most": 1}]}, "'nope'"),
         ({"gaps": [{"of": "age", "from": "boss", "most": 1}]}, "names 'boss'; valid are first"),
         ({"gaps": [{"of": "age", "from": "child", "most": 1}]}, "'head', 'spouse'"),
-        ({"steps": {"age": 1}}, "these units have no time"),
+        ({"steps": {"age": 1}}, "valid are synthesized numbers of units with a time"),
         ({"forbidden": ["age > 100"]}, "names no other member"),
         ({"forbidden": ["last.age >"]}, "cannot be read"),
     ],
@@ -257,8 +257,8 @@ def test_who_stands_before_must_be_known(data):
 @pytest.mark.parametrize(
     ("steps", "says"),
     [
-        ({"sex": 1}, "valid are synthesized variables"),
-        ({"retired": 1}, "holds no numbers"),
+        ({"sex": 1}, "valid are synthesized numbers"),
+        ({"retired": 1}, "valid are synthesized numbers"),
         ({"children": 1}, "120 break 'children goes up by 1 per time'"),
         ({"experience": "a"}, "steps.experience must be"),
     ],
