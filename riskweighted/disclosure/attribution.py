@@ -20,6 +20,7 @@ from riskweighted.disclosure.comparing import Sides
 from riskweighted.disclosure.copying import CopyTests
 from riskweighted.disclosure.fold_tests import fold_tests, in_words
 from riskweighted.disclosure.folds import Folds
+from riskweighted.disclosure.members import known_by_others
 from riskweighted.disclosure.own_fit import draw_copies, what_is_held
 from riskweighted.disclosure.own_folds import draws_for, own_folds, why_folds
 from riskweighted.disclosure.own_looks import judged_by_packs
@@ -120,7 +121,9 @@ def attribution(
     DataFrame. A row for each of ``variables`` (the box of all, and each), ``release`` ("shuffled":
     rows exchanged within released patterns in both; "aligned": files whose rows pair; how the
     datasets leave stands first) and ``group`` ("all", "isolated", "top 1 %", "units of 2" and so on
-    where records belong together, and those of `groups`). Columns ``records``, ``with``, ``out``,
+    where records belong together, and those of `groups`; "inside" and "earlier" of each variable,
+    where the scenario asks for them: the mean mass of the ball given others' values, over a sample
+    of records, and behind each its "best guess"). Columns ``records``, ``with``, ``out``,
     ``none``, ``constant`` (one value for all),
     ``D`` with ``se`` and its limits ``lower`` and ``upper`` (of other tools one-sided 95 %, over
     units, folds and packs; of own fits of four looks together, over packs alone), ``bound``, what
@@ -184,6 +187,10 @@ def attribution(
             places=places,
             random_seed=random_seed,
         )
+    if scenario.inside or scenario.earlier:
+        raise InputError(
+            "scenario.inside and scenario.earlier are measured on a fit: give it, or leave them out"
+        )
     if given is None:
         raise InputError("packs is None and there is no fit: give the released datasets")
     return attribution_of_folds(world, given, folds, asked, random_seed)
@@ -213,12 +220,37 @@ def attribution_of_fit(
     if packs is not None and places is not None:
         copied.leave(packs[0], places)
     table = _of_fit(fit, world, asked, packs, L, weighting, refits, random_seed, progress, copied)
+    if world.scenario.inside or world.scenario.earlier:
+        table = _with_members(table, fit, world, weighting, random_seed)
     copied.draw()
     found, folded = copied.found(), table.attrs.get("own") is None and not table.attrs["not_judged"]
     untold = [why for name, why in found.untold.items() if not (folded and name in copied.silent)]
     broken = (*found.broken, *(Broken(NOT_JUDGED_RULE, why) for why in untold))
     table.attrs["broken"] = (*table.attrs.get("broken", ()), *broken)
     return with_verdict(table, asked.settings)
+
+
+def _with_members(
+    table: pd.DataFrame,
+    fit: Fit,
+    world: World,
+    weighting: Weighting | None,
+    random_seed: int | None,
+) -> pd.DataFrame:
+    """With rows of intruders who know others' values, of a fit of units that can tell of them."""
+    members = fit.prepared.members
+    if members is None or (world.scenario.earlier and members.units.time is None):
+        raise InputError(
+            "scenario.inside asks for a model of units, and scenario.earlier for one of a panel: "
+            "give it units, with a time, or leave it out"
+        )
+    if fit.keeps_true_values or not fit.estimates or not fit.converged or table.attrs["not_judged"]:
+        return table
+    rng = np.random.default_rng(None if random_seed is None else [random_seed, 1])
+    rows = known_by_others(fit, world, weighting, table.attrs["leaves"], rng)
+    made = pd.concat([table, pd.DataFrame(rows)], ignore_index=True)
+    made.attrs = table.attrs
+    return made
 
 
 def _of_fit(

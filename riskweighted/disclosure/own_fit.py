@@ -2,6 +2,7 @@
 section 13.1).
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -28,8 +29,10 @@ __all__ = [
     "Drawn",
     "Without",
     "draw_copies",
+    "effective_draws",
     "how_many",
     "leave_out",
+    "terms_of",
     "weighing_of",
     "what_is_held",
 ]
@@ -132,7 +135,7 @@ def draw_copies(
         if see is not None:
             see(frame, theta)
         for name, of_variable in terms.items():
-            of_variable[s] = _terms(fit, theta, name)
+            of_variable[s] = terms_of(fit, theta, name)
         if mass is not None and masses is not None:
             masses[s] = mass(theta, rng, frame)
         if told is not None:
@@ -145,12 +148,21 @@ def draw_copies(
     )
 
 
+def effective_draws(fit: Fit) -> int:
+    """As many draws that do not depend on one another would tell as much of the log density; all of
+    them where that is not known.
+    """
+    sizes, draws = fit.diagnostics["ess_bulk"], math.prod(fit.sizes.values())
+    least = float(sizes["lp"].min()) if "lp" in sizes.index else float(sizes.min())
+    return max(int(least), 1) if np.isfinite(least) else draws
+
+
 def how_many(copies: int, available: int, records: int) -> int:
     """Of the copies that are asked for as many as there are draws, and as there is room for."""
     return max(min(copies, available, _ROOM // records), min(50, available))
 
 
-def _terms(fit: Fit, theta: Any, variable: str) -> np.ndarray:
+def terms_of(fit: Fit, theta: Any, variable: str) -> np.ndarray:
     """log p(y_i | theta) of a variable, times the survey weight; the whole contribution under a
     guarantee or centred weights, (n,).
     """

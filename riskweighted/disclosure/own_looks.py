@@ -22,6 +22,7 @@ from riskweighted.disclosure.own_fit import (
     Drawn,
     Without,
     draw_copies,
+    effective_draws,
     how_many,
     leave_out,
 )
@@ -142,7 +143,7 @@ class _Looks:
         self.copied = copied
         self.coding = Coding(setting.world, setting.rows)
         self.stretches = Stretches(progress)
-        first, ess = copies_for(copies), _effective_draws(fit)
+        first, ess = copies_for(copies), effective_draws(fit)
         most = how_many(
             min(first * 2 ** (LOOKS - 1), max(first, ess)),
             math.prod(fit.sizes.values()),
@@ -182,7 +183,7 @@ class _Looks:
         everybody = np.ones(len(self.fit.confidential), dtype=bool)
         leaves = self.setting.releases[0]
         copies = min(self.copies, self.count)
-        inefficiency = max(self.count / _effective_draws(self.fit), 1.0)
+        inefficiency = max(self.count / effective_draws(self.fit), 1.0)
         self.packs = OwnPacks.dealt(
             self.datasets, self.without, setting, copies, inefficiency, self.most_packs
         )
@@ -581,15 +582,6 @@ class _Looks:
                 f"{settings.warn_largest:g}"
             )
             yield Broken("warn_largest", text, warning=True)
-
-
-def _effective_draws(fit: Fit) -> int:
-    """As many draws that do not depend on one another would tell as much of the log density; all of
-    them where that is not known.
-    """
-    sizes, draws = fit.diagnostics["ess_bulk"], math.prod(fit.sizes.values())
-    least = float(sizes["lp"].min()) if "lp" in sizes.index else float(sizes.min())
-    return max(int(least), 1) if np.isfinite(least) else draws
 
 
 def _parameters(fit: Fit) -> int:

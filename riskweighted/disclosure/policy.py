@@ -16,6 +16,8 @@ from riskweighted.common.settings import read_by
 __all__ = [
     "ALIGNED",
     "COPIES",
+    "EARLIER",
+    "INSIDE",
     "NOT_JUDGED",
     "NOT_JUDGED_RULE",
     "NOT_SHOWN",
@@ -35,6 +37,8 @@ __all__ = [
 _LEVEL = 0.05  # one-sided, of all looks of a first run
 _READ = read_by(why="the verdict is read off finished tables")
 SHUFFLED, ALIGNED = "shuffled", "aligned"  # how rows leave
+# who knows others' values of a unit: a member, or whoever knows the earlier waves of a panel
+INSIDE, EARLIER = "inside", "earlier"
 PASS, WARN, NOT_SHOWN, NOT_JUDGED, REFUSE = "pass", "warn", "not shown", "not judged", "refuse"
 _NET, NOT_JUDGED_RULE, _UNSHOWN, COPIES = "named", "not_judged", "not_shown", "copies"
 _WORDS = {NOT_JUDGED_RULE: NOT_JUDGED, _UNSHOWN: NOT_SHOWN}  # of broken rules that refuse nothing
@@ -53,6 +57,8 @@ _OUTSIDE = {
     "warn_largest": "the largest disclosure of a record is above {:g}",
     "warn_group": "disclosure of a group of records is estimated above its limit, "
     "and shown to be at most twice that",
+    "warn_inside": "disclosure to somebody who knows the unit's other values is not shown to be at "
+    "most {:g}",
     "copied": "values of records stand in the datasets that do not stand there without "
     "these records",
     "warn_copied": "values of records seem to stand in the datasets that do not stand there "
@@ -60,6 +66,7 @@ _OUTSIDE = {
     NOT_JUDGED_RULE: "what the datasets give away is not judged",
     _UNSHOWN: "disclosure beyond inference is not shown to be small",
 }
+_KNOWN = {INSIDE: "all other values of the unit", EARLIER: "all earlier waves"}
 _FEWER_PARAMETERS = "fewer predictors, wider levels or a stronger prior"
 _LONELY = "leave out or coarsen the released column that parts these records from all others"
 _COPYING = (
@@ -94,7 +101,8 @@ class DisclosureSettings:
     by ``own_value``, or records named less those named in reverse are more than ``named`` and more
     than ``named_share`` of those named. Warned of is mean D above ``warn_mean``, of isolated
     records above ``warn_isolated``, of a person above ``warn_largest``, of a group above ``group``
-    by less than its error.
+    by less than its error; and where the upper limit of D to an intruder who knows the other
+    values of a unit is above ``warn_inside``.
 
     ``earlier``: how many runs of the same study on the same data looked before. A run counts those
     beside it itself, and whoever has others states them: limits are then held at 5 % divided by the
@@ -122,6 +130,7 @@ class DisclosureSettings:
     warn_mean: float = field(default=0.005, metadata=_READ)
     warn_isolated: float = field(default=0.02, metadata=_READ)
     warn_largest: float = field(default=0.05, metadata=_READ)
+    warn_inside: float = field(default=0.01, metadata=_READ)
     earlier: int = field(
         default=0, metadata=read_by("disclosed", why="the level of the limits of D")
     )
@@ -299,6 +308,13 @@ def _broken(table: pd.DataFrame, settings: DisclosureSettings) -> Iterator[Broke
     if untold:
         return
     for row in [*table.to_dict("records"), *table.attrs.get("narrow", ())]:
+        if row["group"] in (INSIDE, EARLIER) and row["upper"] > settings.warn_inside:
+            text = (
+                f"D of {row['variables']} to an intruder who knows {_KNOWN[row['group']]} is "
+                f"{row['D']:.3f}, with an upper limit of {row['upper']:.3f}, above "
+                f"{settings.warn_inside:g}"
+            )
+            yield Broken("warn_inside", text, warning=True)
         if row["group"] not in ("all", "isolated"):
             continue
         of = f"{row['release']}, {row['variables']}"

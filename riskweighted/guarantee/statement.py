@@ -21,7 +21,16 @@ from riskweighted.common.checks import (
 from riskweighted.common.errors import InputError
 from riskweighted.common.settings import UNSAID
 
-__all__ = ["ADD_DROP", "NEIGHBOURS", "REPLACE", "Guarantee", "Reference", "Statement", "epsilon_at"]
+__all__ = [
+    "ADD_DROP",
+    "NEIGHBOURS",
+    "OF_UNITS",
+    "REPLACE",
+    "Guarantee",
+    "Reference",
+    "Statement",
+    "epsilon_at",
+]
 
 ADD_DROP, REPLACE = "add-drop", "replace"
 NEIGHBOURS = (REPLACE, ADD_DROP)
@@ -33,6 +42,13 @@ _IN_WORDS = {
     ADD_DROP: "leaving out any one record's contribution",
     REPLACE: "replacing any one record's value by any other",
 }
+
+# why units have no guarantee: a clip by record bounds too little, and what is read of members is
+# found in their values
+OF_UNITS = (
+    "units, of which a member's value stands in the terms of later members too, by columns whose "
+    "centre, scale and blocks are found in the values (leave out [guarantee] or [units])"
+)
 
 LogDensity = Callable[[np.ndarray, pd.DataFrame], np.ndarray]
 

@@ -14,7 +14,7 @@ from riskweighted.common.frames import refuse_infinite, require_columns
 from riskweighted.common.groups import most_categories
 from riskweighted.common.native import Frame, as_pandas
 from riskweighted.common.notebook import card
-from riskweighted.common.settings import read_by
+from riskweighted.common.settings import UNSAID, read_by
 from riskweighted.intruder.disguise import refuse_disguised_numbers
 from riskweighted.intruder.statuses import Statuses, check_codes, find_statuses
 
@@ -35,6 +35,7 @@ _OF_BALLS = read_by("world", "weighing", why="who shares whose known pattern doe
 _OF_SINGLETONS = read_by(
     "world", "weighing", "checked", why="known patterns are the same; it may refuse the data"
 )
+_OF_MEMBERS = UNSAID | read_by("world", why="disclosure, which asks the world, alone reads it")
 _KINDS = ("relative", "absolute")
 
 
@@ -80,6 +81,11 @@ class Scenario:
     allow_wide : bool, default False
         Whether a relative radius may be 1 or more, which leaves hardly any value outside and so
         protects nobody.
+    inside : bool, default False
+        Of records in units: whether disclosure is also measured for an intruder who belongs to the
+        unit and knows every value of it but the one that is guessed.
+    earlier : bool, default False
+        Of a panel: whether it is also measured for an intruder who knows all earlier waves.
 
     Raises
     ------
@@ -110,6 +116,8 @@ class Scenario:
     categorical: Sequence[str] = ()
     codes: Mapping[str, float | Sequence[float]] = field(default_factory=dict, hash=False)
     allow_wide: bool = field(default=False, metadata=_OF_BALLS)
+    inside: bool = field(default=False, metadata=_OF_MEMBERS)
+    earlier: bool = field(default=False, metadata=_OF_MEMBERS)
 
     def __post_init__(self) -> None:
         for what in ("known", "synthetic", "categorical"):
@@ -145,6 +153,9 @@ class Scenario:
                 "name it in one of them"
             )
         self._refuse_wide()
+        for what in ("inside", "earlier"):
+            if not isinstance(getattr(self, what), bool):
+                raise InputError(f"{what} must be true or false, got {getattr(self, what)!r}")
 
     def _repr_html_(self) -> str:
         knows = (

@@ -81,7 +81,7 @@ PERSONS = _beyond(
     kind="count",
     disclosure=Disclosure.COUNT,
     order=5,
-    main=3,
+    main=5,
     unbounded=False,
 )
 _share = partial(_beyond, kind="share", unbounded=False)
@@ -90,7 +90,7 @@ WITH = _share(
     "guessed from the release",
     f"T_with: share of the records of whom {NAMING}",
     order=6,
-    main=4,
+    main=6,
 )
 OUT = _share(
     "guessed-without-value",
@@ -125,7 +125,7 @@ RECORDS_PER_PARAMETER = _beyond(
     direction="neither",
     disclosure=Disclosure.THREE_DIGITS,
     order=17,
-    main=5,
+    main=7,
 )
 _gain = partial(
     _beyond,
@@ -140,7 +140,7 @@ GAIN = _gain(
     "the L datasets, mean over records; no limit",
     kind="mean",
     order=18,
-    main=6,
+    main=8,
 )
 LARGEST_GAIN = _gain(
     "perfect-intruder-largest",
@@ -151,8 +151,41 @@ LARGEST_GAIN = _gain(
     kind="extreme",
     disclosure=Disclosure.LEFT_OUT,
     order=19,
-    main=7,
+    main=9,
 )
+
+
+def _to_others(key: str, words: str, known: str, order: int, main: int) -> tuple[Measure, ...]:
+    """The measures of an intruder who knows others' values: D by mass, D by guess, and the mass."""
+    mass = f"the probability of the value's ball given {known}, by the fit's draws"
+    return (
+        _mean(
+            f"disclosure-{key}",
+            f"disclosure to {words}",
+            f"D to {words}: mean over records of {mass}, less that without the unit; of several "
+            "variables the one of largest D",
+            order=order,
+            main=main,
+        ),
+        _mean(
+            f"disclosure-{key}-best",
+            f"disclosure to the best guess of {words}",
+            f"share of records whose value is near the best guess given {known}, less that "
+            "without the unit; of several variables the one of largest D",
+            order=order + 1,
+        ),
+        _share(
+            f"guessed-{key}",
+            f"guessed by {words}",
+            f"mean over records of {mass}; knowing others raises it, and without the unit too: "
+            "that is inference",
+            order=order + 2,
+        ),
+    )
+
+
+TO_MEMBER = _to_others("inside", "a member of the unit", "all other values of its unit", 20, 3)
+TO_EARLIER = _to_others("earlier", "one who knows earlier waves", "all earlier waves", 23, 4)
 _OF_FIT = (RECORDS_PER_PARAMETER, GAIN, LARGEST_GAIN)
 _hidden = partial(_share, parameter="variable", many=True)
 HIDDEN = _hidden(
@@ -174,6 +207,8 @@ MEASURES = (
     NAMED,
     HIDDEN,
     *_OF_FIT,
+    *TO_MEMBER,
+    *TO_EARLIER,
 )
 _COLUMNS = {
     WITH: "with",
@@ -209,6 +244,27 @@ def values_of_attribution(table: pd.DataFrame) -> Iterator[Value]:
                 for measure, value in zip(_OF_FIT, of_fit, strict=False)
                 if np.isfinite(value)
             )
+    for who, of_who in (("inside", TO_MEMBER), ("earlier", TO_EARLIER)):
+        yield from _values_to_others(table, who, of_who, len(variables) > 1)
+
+
+def _values_to_others(
+    table: pd.DataFrame, who: str, of_who: tuple[Measure, ...], several: bool
+) -> Iterator[Value]:
+    """The figures of an intruder who knows others' values: of the variable of largest D, and of
+    each where there are several.
+    """
+    by_mass = table[table["group"] == who].set_index("variables")
+    by_guess = table[table["group"] == f"{who}, best guess"].set_index("variables")
+    if not len(by_mass):
+        return
+    for name, variable in (
+        (by_mass["D"].idxmax(), None),
+        *((name, str(name)) for name in (by_mass.index if several else ())),
+    ):
+        yield _difference(of_who[0], by_mass.loc[name], variable)
+        yield _difference(of_who[1], by_guess.loc[name], variable)
+        yield Value(of_who[2], float(by_mass.loc[name, "with"]), variable)
 
 
 def _persons(row: Mapping[str, Any]) -> float:

@@ -43,7 +43,8 @@ __all__ = ["SummaryTable", "summary_table", "to_latex", "to_markdown", "to_termi
 
 _MISSING = "-"
 _DECISIVE = (
-    *(beyond.MEAN, beyond.ISOLATED, beyond.WITH, expected.MEAN, expected.ISOLATED),
+    *(beyond.MEAN, beyond.ISOLATED, beyond.TO_MEMBER[0], beyond.TO_EARLIER[0], beyond.WITH),
+    *(expected.MEAN, expected.ISOLATED),
     *(U_M, TOTAL_VARIATION),
 )
 _WORDS = {  # what many definitions say: a shorter word for it, and what that means

@@ -32,7 +32,7 @@ from riskweighted.contract.synthesizer import Synthesizer, baseline_names
 from riskweighted.design.formulas import response_name, split_formula
 from riskweighted.evaluation.thresholds import Thresholds
 from riskweighted.guarantee.clip import refusal
-from riskweighted.guarantee.statement import Guarantee, Reference, Statement
+from riskweighted.guarantee.statement import OF_UNITS, Guarantee, Reference, Statement
 from riskweighted.intruder.intruders import WORST, Intruder, check_intruders, union_of
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.runs.models import build_synthesizer, declare
@@ -212,13 +212,16 @@ class Study:
         """The id of the units as the cluster of weights and evaluation and the unit of the
         release; another column there is refused, and what is not yet of units.
         """
+        panel = self.units is not None and self.units.time is not None
+        if (self.scenario.inside and self.units is None) or (self.scenario.earlier and not panel):
+            raise InputError(
+                "scenario.inside asks for [units], whose members know each other, and "
+                "scenario.earlier for those of a panel, which have a time: add or leave it out"
+            )
         if self.units is None:
             return
         if self.guarantee is not None:
-            raise InputError(
-                "a guarantee is proved of records, and a member's value stands in the terms of "
-                "later members: leave out [guarantee] or [units]"
-            )
+            raise refusal([OF_UNITS])
         if self.synthesizer.name == AUTO:
             raise InputError(
                 f"units are drawn by a chain, and synthesizer.name is {AUTO!r}: name 'sequential'"

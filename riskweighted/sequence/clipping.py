@@ -11,7 +11,7 @@ from riskweighted.common.errors import InputError, listing
 from riskweighted.contract.synthesizer import Synthesizer, probability_mass
 from riskweighted.guarantee.cells import cells_of
 from riskweighted.guarantee.clip import Censoring, obstacles, refusal
-from riskweighted.guarantee.statement import Guarantee, Statement
+from riskweighted.guarantee.statement import OF_UNITS, Guarantee, Statement
 from riskweighted.sampling.block_fit import PreparedModel, refuse_survey
 from riskweighted.sequence.blocks import Link, PreparedSequence
 from riskweighted.sequence.declared import Chain
@@ -89,6 +89,8 @@ def sequence_obstacles(prepared: PreparedSequence, guarantee: Guarantee) -> list
     """What of a sequence voids a guarantee, in words: what its models, and the chain that chose
     them, take from the sensitive values, and what they read that is not declared public."""
     hindering = not_public(prepared, guarantee)
+    if prepared.members is not None:
+        hindering.append(OF_UNITS)
     if isinstance(prepared.declared, Chain):
         hindering += [
             text for link in prepared.links for text in _of_link(prepared, prepared.declared, link)

@@ -116,6 +116,12 @@ class Drawing:
         """The numbers of the records that are drawn, None for all in turn."""
         return self.records if self._whole is None else self._whole[0]
 
+    @property
+    def rows(self) -> tuple[pd.DataFrame, np.ndarray]:
+        """The confidential rows that are drawn, and where those that were asked for stand."""
+        asked = np.arange(len(self._rows)) if self._whole is None else self._whole[2]
+        return self._rows, asked
+
     def _asked(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Of rows that were drawn those that were asked for."""
         return frame if self._whole is None else frame.iloc[self._whole[2]].reset_index(drop=True)
@@ -479,20 +485,26 @@ class Drawing:
         return numbers if block.status is not None else self.rounding(block).released(numbers)
 
     def log_densities(
-        self, frame: pd.DataFrame, *, elsewhere: bool = False
+        self, frame: pd.DataFrame, *, elsewhere: bool = False, since: str | None = None
     ) -> Callable[[Thetas], dict[str, np.ndarray]]:
         """From one posterior draw of every block to log p(value_i | those before it) of each
-        variable of a frame, (n,) by variable.
+        variable of a frame, (n,) by variable; or of one variable and those after it (`since`).
 
         -inf where a structural rule, or what implications and sums decide, gives another value, and
         where one is missing that only a rule leaves out; no model is asked of these. Other rules,
-        which draws are cut to, play no part: no density knows their share. `elsewhere`: whether the
-        frame's rows and predictors are others than those of the data.
+        which draws are cut to, play no part: no density knows their share. The frame has the rows
+        of `rows`; `elsewhere`: whether they and their predictors are others than those of the data.
         """
         prepared, given, asked = self.prepared, {}, []
-        encoded = prepared.encoded_at(frame) if elsewhere else dict(prepared.encoded)
-        of = prepared.arranged(frame) if elsewhere else prepared.arrangement
+        encoded = prepared.encoded_at(frame) if elsewhere else dict(self._encoded)
+        of = prepared.arranged(frame) if elsewhere else self.arrangement
+        begun = since is None
         for link in prepared.links:
+            begun = begun or link.variable == since
+            if not begun:
+                prepared.encode(encoded, link.variable, frame)
+                prepared.encode_others(encoded, link.variable, of)
+                continue
             prepared.encode_earlier(encoded, link.variable, frame, of)
             impossible = (
                 np.zeros(len(frame), dtype=bool)

@@ -2,6 +2,8 @@
 whole.
 """
 
+import dataclasses
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,6 +11,7 @@ import pytest
 import riskweighted as rw
 from riskweighted.disclosure.coding import Coding
 from riskweighted.disclosure.copying import copy_tests
+from riskweighted.disclosure.members import known_by_others, of_mass, told_of
 from riskweighted.disclosure.setting import Asked, Setting
 from riskweighted.intruder.world import make_world
 from riskweighted.sequence.prepare import prepare_sequence
@@ -101,3 +104,74 @@ def test_disclosure_is_shown_by_the_size_of_units_and_few_of_a_size_are_with_oth
     alike = make_world(data[sizes == 4].reset_index(drop=True), SCENARIO, UNITS)
     groups = Setting(alike, Asked(), np.random.default_rng(1)).everyone(Coding(alike))
     assert not any(name.startswith("units of") for name in groups)
+
+
+CLOSE = dataclasses.replace(SCENARIO, radius=0.02, inside=True)
+
+
+def masses_by_integration(fit, record, thetas, known):
+    """Of the ball of an income given the unit's other values, by densities of whole units; or given
+    the earlier ones, by its own density; a unit for each value, one number a draw.
+    """
+    data = fit.confidential
+    unit, truth = data[data["house"] == data.loc[record, "house"]], data.loc[record, "income"]
+    grid, at = np.arange(truth - 12, truth + 12, 0.05), unit.index.get_loc(record)
+    frame = pd.concat([unit.assign(house=number) for number in range(len(grid))])
+    incomes = frame["income"].to_numpy().reshape(len(grid), len(unit)).copy()
+    incomes[:, at] = grid
+    frame = frame.assign(income=incomes.ravel()).reset_index(drop=True)
+    densities = fit.drawing.log_densities(frame, elsewhere=True)
+    near = np.abs(grid - truth) < 0.02 * abs(truth) + 0.05  # whole cells of a tenth
+    for theta in thetas:
+        told = densities(theta)
+        each = told["income"] if known == "earlier" else sum(told.values())
+        logs = each.reshape(incomes.shape)
+        logs = logs[:, at] if known == "earlier" else logs.sum(axis=1)
+        density = np.exp(logs - logs.max())
+        yield density[near].sum() / density.sum()
+
+
+@pytest.mark.parametrize("known", ["inside", "earlier"])
+def test_a_value_is_predicted_given_all_others_of_the_unit_or_the_earlier_ones(fit, known):
+    world = make_world(fit.confidential, CLOSE, UNITS)
+    thetas, link = [fit.thetas(0, 1), fit.thetas(1, 2)] * 20, fit.prepared.links[1]
+    records = np.array([3, 40, 41])
+    weights = np.full((3, 40), 1 / 40)
+    told = told_of(fit, world, link, known, records, thetas, weights, np.random.default_rng(1))
+    exact = np.array([[*masses_by_integration(fit, i, thetas[:2], known)] for i in records])
+    assert ((exact > 0.1) & (exact < 0.98)).all()
+    assert told.mass[:, :2] == pytest.approx(exact, abs=0.03)
+    assert (told.right[0] == told.right[1]).all()
+
+
+def test_disclosure_to_a_member_is_what_the_prediction_gains_by_the_unit(fit):
+    """Under weights that take all from the draws of the larger masses D is what these were above
+    the mean, with its error, and failing records are bounded by their mass."""
+    mass = np.array([[0.2, 0.4], [0.5, 0.5], [0.9, 0.7]])
+    weights = np.array([[1.0, 0.0], [0.3, 0.7], [0.5, 0.5]])
+    using, off, most, _ = of_mass(mass, weights, np.array([False, False, True]), 1.0)
+    assert using == pytest.approx([0.3, 0.5, 0.8])
+    assert off == pytest.approx([0.1, 0.0, 0.0])
+    assert most == pytest.approx([0.0, 0.0, 0.8])
+    world = make_world(fit.confidential, CLOSE, UNITS)
+    rows = known_by_others(fit, world, None, "shuffled", np.random.default_rng(1))
+    assert [(row["variables"], row["group"]) for row in rows] == [
+        ("income", "inside"),  # the rent is known to all members
+        ("income", "inside, best guess"),
+    ]
+    row = rows[0]
+    assert 200 < row["records"] < len(fit.confidential)  # there is room for copies of these
+    assert 0 < row["lower"] < row["D"] < 0.03 < row["out"]
+    assert row["D"] < row["upper"] < row["D"] + 2 * row["se"] + row["bound"]
+
+
+def test_densities_of_some_records_are_those_of_their_whole_units(fit):
+    theta, whole = fit.thetas(0, 1), fit.drawing.log_densities(fit.confidential)
+    drawing = fit.drawing.of_records(np.array([5, 5, 90]))
+    frame, asked = drawing.rows
+    some, later = (drawing.log_densities(frame, since=name)(theta) for name in (None, "income"))
+    assert len(frame) > 3
+    assert list(later) == ["income"]
+    for name, values in whole(theta).items():
+        assert some[name][asked] == pytest.approx(values[[5, 5, 90]], abs=1e-9)
+    assert (later["income"] == some["income"]).all()

@@ -309,3 +309,12 @@ def test_a_chain_is_fitted_under_a_guarantee_saved_and_counted(tmp_path):
             guarantee=rw.Guarantee(epsilon=41, public=PUBLIC),
             L=2,
         )
+
+
+def test_units_are_no_part_of_a_guarantee_even_where_the_models_state_all():
+    data = frame().assign(house=np.arange(N) // 3)
+    settings = {"size": {key: SIZE[key] for key in ("model", "levels")}}
+    chain = chain_of(settings, ("size",), units=rw.Units(id="house"))
+    prepared, public = prepare_sequence(chain, data), [*PUBLIC, "house"]
+    hindering = sequence_obstacles(prepared, rw.Guarantee(M=0.5, public=public))
+    assert any(text.startswith("units, of which") for text in hindering)

@@ -2,6 +2,8 @@
 says what they are.
 """
 
+from dataclasses import replace
+
 import houses
 import pandas as pd
 import pytest
@@ -13,6 +15,7 @@ from riskweighted.release import leak_check
 from riskweighted.release.leaving import rows_of
 from riskweighted.release.pack import release_run
 from riskweighted.reports.render import render_report
+from riskweighted.reports.summary import summary_table
 from riskweighted.runs.finished import load_run
 from riskweighted.runs.plan import plan_study
 from riskweighted.runs.run import run_study
@@ -20,6 +23,11 @@ from riskweighted.runs.study import make_study
 
 pytestmark = pytest.mark.long  # what needs no fit is held in tests/release
 SETTINGS = houses.SETTINGS | {
+    "scenario": {"synthetic": ["rent", "age"], "inside": True},
+    "intruders": [
+        {"name": "neighbour", "known": ["region"]},
+        {"name": "kin", "known": ["region", "relation"], "radius": 0.1},
+    ],
     "sampling": {"chains": 2, "draws": 75, "tune": 75},
     "release": {**houses.SETTINGS["release"], "disclosure": ACCEPTED},
     "evaluation": {"resamples": 20},
@@ -94,12 +102,36 @@ def test_a_pack_is_checked_and_refused_with_an_id_of_the_data(run, pack, data):
     path.write_bytes(kept)
 
 
+def test_disclosure_to_a_member_stands_beside_that_to_others_with_its_definition(run):
+    table = summary_table(run, short=True)
+    (row,) = (row for row in table.rows if row[0].startswith("Disclosure to a member of the unit"))
+    told = run.tables["disclosure"].set_index("group")
+    assert float(row[1][1]) == pytest.approx(told.loc["inside", "D"], abs=1e-4)
+    assert "all other values of its unit" in row[2]
+    assert "Disclosure to a member of the unit" in render_report(run, internal=True)
+    study = make_study(SETTINGS, run.folder.parent)
+    for without in ({"units": None}, {"scenario": replace(study.scenario, earlier=True)}):
+        with pytest.raises(InputError, match=r"scenario\.inside asks for"):
+            replace(study, **without)
+
+
+def test_each_of_several_intruders_is_judged_by_units(run):
+    """Households are exchanged whole whatever is known, so that the closer look discloses less."""
+    told = run.tables["intruder_disclosure"]
+    told = told[told["group"].isin(["all", "inside"])].set_index(["intruder", "group", "variables"])
+    for group, variables in (("all", "rent and age"), ("inside", "age")):
+        guessed = [told.loc[(name, group, variables), "with"] for name in ("neighbour", "kin")]
+        assert guessed[0] > guessed[1] > 0
+    assert run.study.intruder == "neighbour"
+    assert {each.intruder for each in run.verdicts} >= {"neighbour", "kin"}
+
+
 def test_reports_and_check_tell_of_units(run):
     for internal in (False, True):
         page = render_report(run, internal=internal)
         assert 'id="units"' in page
         assert 'id="gap-2-1"' in page
     sizes = {f"units of {size}" for size in (1, 2, 3, 4)}
-    assert sizes <= set(run.tables["disclosure"]["group"])
+    assert sizes | {"inside", "inside, best guess"} <= set(run.tables["disclosure"]["group"])
     plan = plan_study(make_study(SETTINGS, run.folder.parent), estimated=False)
     assert plan.units.startswith("60 of 1 to 4 records")
