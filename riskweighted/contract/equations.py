@@ -39,7 +39,7 @@ class Mix(NamedTuple):
     their shares.
 
     `Regression.values` may return it in the place of one distribution. Its components may change
-    places, so what has an entry for each of them is not judged, and chains begin at every mode.
+    places, so what has an entry for each of them is not monitored where anything else is.
 
     Attributes
     ----------
@@ -178,9 +178,9 @@ class Regression(ABC):
             values = self.values(theta, Predictors(pt.as_tensor(prepared.rows), prepared.which))
             total = (alpha * InGraph(values).log_density(prepared.y)).sum()
         of_parts = (len(values.parts),) if isinstance(values, Mix) else (-1,)
-        monitored = (name for name in theta if theta[name].type.shape[:1] != of_parts)
+        monitored = [name for name in theta if theta[name].type.shape[:1] != of_parts]
         return Blueprint(
-            model, total, lambda weights: {"alpha": weights}, tuple(monitored), len(prepared.y)
+            model, total, lambda weights: {"alpha": weights}, tuple(monitored or theta), len(prepared.y)
         )
 
     def distribution(self, theta: Draw, prepared: _Prepared) -> Any:

@@ -321,8 +321,8 @@ def _jax() -> Any:
 
 
 def _form(op: Any, node: Any = None, **settings: Any) -> Callable[..., Any]:
-    """JAX's form of an operation: PyTensor's, but for those whose gradients there are no numbers far
-    out, or that it has not.
+    """JAX's form of an operation: PyTensor's, but for those that it lacks, or whose gradients are
+    no numbers far out there.
     """
     from pytensor.link.jax.dispatch.basic import jax_funcify
 
