@@ -13,7 +13,7 @@ from riskweighted.common.native import Frame, GivenFrames, as_pandas
 from riskweighted.evaluation.tables import CONFIDENTIAL
 from riskweighted.intruder.pairing import as_frames
 from riskweighted.plots.binning import merged_histogram
-from riskweighted.plots.levels import MISSING, merged_levels
+from riskweighted.plots.levels import MISSING, OTHERS, merged_levels
 from riskweighted.plots.style import (
     LABEL_SIZE,
     OnAxes,
@@ -86,9 +86,10 @@ def plot_conditional(
         found = counts.reindex(index=range(len(groups)), columns=range(len(parts)), fill_value=0)
         sizes = found.sum(axis=1).to_numpy(dtype=float)
         held = unit * np.round(found.to_numpy() / unit)
-        return np.divide(
+        within: np.ndarray = np.divide(
             held, sizes[:, None], out=np.full(held.shape, np.nan), where=sizes[:, None] > 0
         )
+        return within
 
     true = shares(confidential, minimum_count or 1)
     drawn = {
@@ -125,7 +126,7 @@ def plot_conditional(
         ax.tick_params(axis="x", labelrotation=30)
         for text in ax.get_xticklabels():
             text.set(horizontalalignment="right", rotation_mode="anchor")
-        ax.title.set_size(LABEL_SIZE)
+        ax.title.set_fontsize(LABEL_SIZE)
     return first
 
 
@@ -163,6 +164,7 @@ def _cut(
 
     def place_level(other: pd.Series) -> np.ndarray:
         named = other.astype(object).where(other.notna(), MISSING).map(groups)
-        return pd.Categorical(named.fillna("other levels"), categories=shown).codes.astype(int)
+        codes = pd.Categorical(named.fillna(OTHERS), categories=shown).codes
+        return np.asarray(codes, dtype=int)
 
     return shown, place_level

@@ -15,6 +15,7 @@ from riskweighted.common.native import Frame, GivenFrames, as_pandas
 from riskweighted.evaluation.tables import CONFIDENTIAL
 from riskweighted.plots.style import (
     CONFIDENTIAL_COLOUR,
+    MULTIPLES,
     OnAxes,
     add_legend,
     add_note,
@@ -29,6 +30,7 @@ __all__ = ["OTHERS", "level_shares", "merged_levels", "named_levels", "plot_leve
 
 OTHERS, MISSING = "other levels", "missing"
 _BAR = 0.8
+_FEW = 5  # levels of a figure that a narrow page shows whole
 
 
 def merged_levels(values: pd.Series, minimum_count: int = 1) -> dict[object, str]:
@@ -114,7 +116,7 @@ def plot_levels(
     names = merged_levels(confidential[variable], minimum_count or 1)
     shown = list(dict.fromkeys(names.values()))
     ax, styles, short = panel(
-        axes, [CONFIDENTIAL, *synthetic], (max(7.0, 1.1 * len(shown) + 2.5), 4.5), shown=synthetic
+        axes, [CONFIDENTIAL, *synthetic], (max(4.8, 0.95 * len(shown) + 1.5), 3.8), shown=synthetic
     )
     ax.bar(
         range(len(shown)),
@@ -129,9 +131,11 @@ def plot_levels(
         places = np.arange(len(shown)) - _BAR / 2 + _BAR * turn / (len(synthetic) + 1)
         ax.plot(places, shares, **styles[label].points(9, linestyle="", label=short[label]))
     finish(ax, y=title(f"share of records, {variable}"))
-    ax.set_ylim(bottom=0)
+    ax.set_ylim(0, 1.3 * ax.dataLim.y1)  # room for the legend
     name_ticks(ax, list(short_names(shown).values()))
-    add_legend(ax, "beside")
+    add_legend(ax, "best", ncols=2)
+    if axes.get("ax") is None and len(shown) <= _FEW:
+        ax.get_figure(root=True).set_label(MULTIPLES)  # type: ignore[union-attr]
     if OTHERS in shown:
         add_note(ax, f"Levels of fewer than {minimum_count} confidential records stand together.")
     return ax

@@ -390,7 +390,7 @@ def dress_all(
         return dress(first, x, y, *notes, grid=grid, legend=legend, **options)
     for each in panels:
         finish(each.ax, x, y, grid)
-        each.ax.set_title(*each.names.values(), loc="left", fontsize=LABEL_SIZE)
+        each.ax.set_title(", ".join(each.names.values()), loc="left", fontsize=LABEL_SIZE)
     add_legend(first, "best", **options)
     figure = first.get_figure(root=True)
     text = " ".join(note for note in notes if note)

@@ -145,6 +145,7 @@ def make_report(
     agency: str = "",
 ) -> Report:
     """The same with its figures, which can be saved."""
+    check_text(agency or "none", "agency")
     confidential = as_pandas(confidential)
     source = gather(run, internal, confidential, minimum_count)
     answer = find_answer(source)
@@ -169,7 +170,7 @@ def make_report(
         sections,
         source.glossary,
         internal=internal,
-        facts=_facts(run, check_text(agency, "agency") if agency else ""),
+        facts=_facts(run, agency),
     )
     return Report(page, tuple(sections))
 

@@ -100,6 +100,8 @@ def _parts(figure: Figure, key: str) -> list[ElementTree.Element]:
         parts.append(remark)
     for ax in figure.axes:
         box = ax.get_tightbbox()
+        if box is None:
+            continue
         left, bottom, right, top = (72 / figure.dpi * end for end in box.extents)
         view = (left - _MARGIN, height - top - _MARGIN, right - left, top - bottom)
         sizes = [*view[:2], *(length + 2 * _MARGIN for length in view[2:])]
