@@ -133,13 +133,14 @@ WAVES = _within(
 )
 _of_totals = partial(
     _within,
-    label="units: {term}",
     definition="of a total of units ([units.totals]), over units: {term}",
     parameter="level",
     many=True,
     each=False,
     compute=of_totals,
 )
-TOTAL = _of_totals("unit-total", kind="estimate")
-DECILE = _of_totals("unit-decile", kind="quantile", disclosure=Disclosure.LEFT_OUT)
+TOTAL = _of_totals("unit-total", "spread over units: {term}", kind="estimate")
+DECILE = _of_totals(
+    "unit-decile", "over units: {term}", kind="quantile", disclosure=Disclosure.SHARED_DIGITS
+)
 MEASURES = (ALIKE, PAIR, WAVES, TOTAL, DECILE)

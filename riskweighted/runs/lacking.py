@@ -38,6 +38,7 @@ def lacking(study: Study, data: pd.DataFrame) -> list[Lack]:
     """What mends a misfit before another model does: units, universes and kinds, else the predictor
     that tells most.
     """
+    data = data.drop(columns=list(study.altered[len(study.variables) :]))  # totals of units
     columns = {
         of.name: of
         for of in look_at(

@@ -106,8 +106,9 @@ def _planned(study: Study, confidential: pd.DataFrame, began: float, estimated: 
     estimate = estimate_run(work) if estimated else None
     found = _found(work.study, prepared) if prepared.chosen and study.guarantee is None else None
     staying = list(map(str, work.confidential.columns.drop(study.released(work.confidential))))
+    looked_at = work.fitted.drop(columns=list(study.altered[len(study.variables) :]))
     kinds = (
-        kinds_of(work.fitted, study.data.described, study.data.kinds)
+        kinds_of(looked_at, study.data.described, study.data.kinds)
         if study.guarantee is None
         else ()
     )
@@ -130,7 +131,7 @@ def _planned(study: Study, confidential: pd.DataFrame, began: float, estimated: 
         unaltered=tuple(study.unaltered(work.confidential)),
         staying=tuple(ids_first(staying, kinds)),
         remarks=(
-            *remarks(work.study, work.fitted, found, kinds),
+            *remarks(work.study, looked_at, found, kinds),
             *told_of_bounds(study, work.study),
         ),
         fitted=None if work.rows is None else len(work.rows),
