@@ -10,6 +10,7 @@ intruder who knows the others is told. Each prints its table.
 import argparse
 import math
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -150,18 +151,21 @@ def refits(path):
     # from the unit on which the posterior depends least to that on which it does most
     order = np.argsort(without.weights.std(axis=1)[np.unique(of.unit, return_index=True)[1]])
 
-    def masses(records, draws):
+    def masses(some, records):
         """Of the balls of a unit's waves given its other waves, and given the earlier ones."""
-        even, link = np.full((len(records), DRAWS), 1 / DRAWS), fit.prepared.links[0]
+        even, link = np.full((len(records), DRAWS), 1 / DRAWS), some.prepared.links[0]
+        draws = [some.thetas(*place) for place in spread_draws(4, 250, DRAWS)]
         for who in ("inside", "earlier"):
-            told = told_of(fit, world, link, who, records, draws, even, rng)
+            told = told_of(some, world, link, who, records, draws, even, rng)
             yield told.mass.mean(axis=0)
 
     for unit in order[np.linspace(0, len(order) - 1, LEFT_OUT).astype(int)].tolist():
         gone = np.flatnonzero(of.unit == unit)
         again = refit_without(fit, world, gone, None, np.random.default_rng(100 + unit))
-        anew = [again.thetas(*place) for place in spread_draws(4, 250, DRAWS)]
-        both = zip(("inside", "earlier"), masses(gone, thetas), masses(gone, anew), strict=True)
+        # asked of the true values
+        again = replace(again, prepared=replace(again.prepared, confidential=data))
+        asked = masses(fit, gone), masses(again, gone)
+        both = zip(("inside", "earlier"), *asked, strict=True)
         for who, using, own in both:
             weights = without.weights[gone[0]]
             out = weights @ using

@@ -180,7 +180,7 @@ def _predicted(
             of_value = (
                 each[name][asked]
                 if who == EARLIER
-                else np.bincount(unit, sum(each.values()))[unit[asked]]
+                else np.bincount(unit, np.sum([*each.values()], axis=0))[unit[asked]]
             )
             logs = of_value.reshape(shape) + width
             made = np.exp(logs - logs.max(axis=1, keepdims=True))
