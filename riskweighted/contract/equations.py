@@ -180,7 +180,11 @@ class Regression(ABC):
         of_parts = (len(values.parts),) if isinstance(values, Mix) else (-1,)
         monitored = [name for name in theta if theta[name].type.shape[:1] != of_parts]
         return Blueprint(
-            model, total, lambda weights: {"alpha": weights}, tuple(monitored or theta), len(prepared.y)
+            model,
+            total,
+            lambda weights: {"alpha": weights},
+            tuple(monitored or theta),
+            len(prepared.y),
         )
 
     def distribution(self, theta: Draw, prepared: _Prepared) -> Any:
