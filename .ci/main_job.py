@@ -19,7 +19,16 @@ from riskweighted.commands.main import main
 from riskweighted.common.settings import as_toml, read_toml
 
 _SMALL = dict.fromkeys(
-    ("mean", "isolated", "largest", "own_value", "named", "group", "not_judged", "not_shown"),
+    (
+        "mean",
+        "isolated",
+        "largest",
+        "max_true_value_copies",
+        "max_identified",
+        "group",
+        "not_judged",
+        "not_shown",
+    ),
     "a few records of a test",
 )
 _TEXT = (".csv", ".html", ".json", ".md", ".toml", ".txt", ".xml")

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 import riskweighted as rw
-from riskweighted.contract.layout import layout_of
+from riskweighted.contract.vector_layout import layout_of
 from riskweighted.sequence.alphas import alphas_of, functions_of
 from riskweighted.sequence.prepare import prepare_sequence
 from riskweighted.sequence.tasks import block_tasks

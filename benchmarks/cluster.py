@@ -19,7 +19,10 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 SIMULATION = ROOT / "experiments" / "simulation"
-READY, COMPILED = "compile_weighted_sum", "_compile"  # functions of riskweighted.sampling.fitting
+READY, COMPILED = (
+    "compile_weighted_sum",
+    "_compile",
+)  # functions of riskweighted.sampling.compilation
 GRID = {
     "synthesizer.concentration": [5.0, 10.0],
     "scenario.radius": [0.30, 0.20],
@@ -30,9 +33,9 @@ GRID = {
 
 def count_compilations() -> None:
     """In a worker: count from now on."""
-    from riskweighted.sampling import fitting
+    from riskweighted.sampling import compilation
 
-    found: Any = fitting
+    found: Any = compilation
     found.counts = Counter()
 
     def count(name: str) -> None:
@@ -50,9 +53,9 @@ def count_compilations() -> None:
 
 def worker_facts() -> tuple[Counter[str], float]:
     """Of a worker: what it counted, and its processor seconds."""
-    from riskweighted.sampling import fitting
+    from riskweighted.sampling import compilation
 
-    found: Any = fitting
+    found: Any = compilation
     return found.counts, time.process_time()
 
 

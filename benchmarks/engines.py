@@ -33,7 +33,7 @@ from benchmarks.engines_posterior import (
     standard_errors_apart,
 )
 from benchmarks.engines_samplers import ENGINES, Sampled, missing
-from riskweighted.sampling.settings import Sampling
+from riskweighted.sampling.sampling_settings import Sampling
 
 __all__ = ["Run", "main", "read", "sampled", "tables"]
 

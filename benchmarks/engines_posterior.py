@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 
 from riskweighted import InputError, Scenario, load_synthesizer, scheme_weights
-from riskweighted.contract.layout import as_posterior
 from riskweighted.contract.synthesizer import Blueprint, Density
+from riskweighted.contract.vector_layout import as_posterior
 from riskweighted.runs.study import demo_study
 from riskweighted.sampling.convergence import diagnose
 from riskweighted.sampling.laplace import heights_of

@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks.engines_posterior import Posterior
 from riskweighted import load_synthesizer
-from riskweighted.sampling.settings import Sampling
+from riskweighted.sampling.sampling_settings import Sampling
 
 __all__ = ["ENGINES", "FREE", "Sampled", "missing"]
 
@@ -67,7 +67,7 @@ def _apart(
 
 def ours(posterior: Posterior, sampling: Sampling, seed: int) -> Sampled:
     """The density of the mixture in NumPy and numba kernels, as `fit` samples it."""
-    from riskweighted.contract.layout import as_posterior
+    from riskweighted.contract.vector_layout import as_posterior
     from riskweighted.sampling.nuts import run_density
 
     begun, size = _spent(), posterior.layout.size
@@ -92,7 +92,7 @@ def graph(posterior: Posterior, sampling: Sampling, seed: int) -> Sampled:
     """
     import pymc as pm
 
-    from riskweighted.sampling.fitting import _compile
+    from riskweighted.sampling.compilation import _compile
     from riskweighted.sampling.graphs import compile_log_prior, compile_weighted_sum
     from riskweighted.sampling.nuts import run_chains
 

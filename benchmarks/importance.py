@@ -24,7 +24,7 @@ import pandas as pd
 
 import riskweighted as rw
 from riskweighted.common.errors import ConvergenceWarning
-from riskweighted.sampling.released import released_quantities
+from riskweighted.sampling.monitored import monitored_quantities
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # experiments are no part of the package
@@ -74,7 +74,7 @@ def quantities(fit: rw.Fit) -> pd.DataFrame:
     """
     rows: dict[tuple[str, str], tuple[float, ...]] = {}
     for block, of_block in fit.blocks.items():
-        values = released_quantities(of_block)
+        values = monitored_quantities(of_block)
         for name in of_block.posterior.data_vars:
             drawn = of_block.posterior[name].values
             for place in np.ndindex(drawn.shape[2:]):

@@ -64,7 +64,7 @@ def cloud(shapes: dict[str, tuple[int, ...]]) -> Any:
 
 def shapes_of(model: Any, prepared: Any) -> dict[str, tuple[int, ...]]:
     """Of every parameter."""
-    from riskweighted.contract.layout import free_shapes
+    from riskweighted.contract.vector_layout import free_shapes
 
     if type(model).__name__ != "NormalMixture":
         return free_shapes(model.build(prepared).model)
@@ -117,9 +117,9 @@ def measure(name: str, records: int) -> None:
     from households import KNOWN
 
     import riskweighted as rw
-    from riskweighted.evaluation.expected import find_mechanism
+    from riskweighted.evaluation.mechanism import find_mechanism
     from riskweighted.intruder.world import make_world
-    from riskweighted.measures.settings import EvaluationSettings
+    from riskweighted.measures.evaluation_settings import EvaluationSettings
 
     fit = given_fit(name, records)
     scenario = rw.Scenario(known=KNOWN, synthetic="income", radius=0.2, min_radius=100.0)

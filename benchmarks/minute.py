@@ -19,7 +19,7 @@ def stages_of(path: Path) -> dict[str, float]:
     """Processor seconds of this process, which does nothing else, by stage."""
     from riskweighted.runs.study import load_study
     from riskweighted.runs.work import Work
-    from riskweighted.sampling.convergence import deciding
+    from riskweighted.sampling.convergence import deciding_rows
 
     seconds = {"imports": time.process_time()}
 
@@ -35,7 +35,7 @@ def stages_of(path: Path) -> dict[str, float]:
     for scheme in schemes:
         fit = timed(f"fit {scheme}", lambda scheme=scheme: work.fit(scheme))
         for name, block in fit.blocks.items():
-            judged = deciding(block.diagnostics)
+            judged = deciding_rows(block.diagnostics)
             if len(judged):
                 told = (
                     f"k-hat {judged['pareto_k'].max():.2f}, R-hat {judged['r_hat'].max():.3f}, "

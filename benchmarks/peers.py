@@ -40,7 +40,7 @@ from riskweighted.common.errors import RiskWeightedWarning
 from riskweighted.common.frames import with_columns
 from riskweighted.common.seeds import seed_for
 from riskweighted.design.precision import find_precision, round_to
-from riskweighted.sampling.settings import Sampling
+from riskweighted.sampling.sampling_settings import Sampling
 
 SEED = 12
 DATASETS = 20

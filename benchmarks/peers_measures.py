@@ -12,7 +12,7 @@ import pandas as pd
 from benchmarks.peers_cases import Case
 from riskweighted import EvaluationSettings, assess, evaluate, matching_risk
 from riskweighted.common.errors import RiskWeightedWarning
-from riskweighted.evaluation.tables import Statistic, by_label
+from riskweighted.evaluation.measure_rows import Statistic, by_label
 from riskweighted.intruder.patterns import known_patterns
 
 __all__ = ["COLUMNS", "OF_ANY_DATA", "QUANTILES", "measured", "printed"]

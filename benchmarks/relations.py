@@ -22,8 +22,8 @@ import pandas as pd
 import riskweighted as rw
 from benchmarks.peers_methods import cart_with_leaves
 from riskweighted.common.frames import with_columns
-from riskweighted.design import bends
-from riskweighted.suggest.bounds import default_bounds
+from riskweighted.design import spline_basis
+from riskweighted.suggest.default_bounds import default_bounds
 
 KINDS = ("linear", "plain", "statuses", "trees")
 VARIABLES = ("income", "nociga", "smoke", "unempdur")
@@ -53,7 +53,7 @@ def chain_frames(data: pd.DataFrame, kind: str, seed: int) -> list[pd.DataFrame]
     """Datasets of a chain."""
     make = rw.load_synthesizer("sequential")
     if kind == "linear":
-        bends.FEWEST_FOR_BENDS = len(data)
+        spline_basis.FEWEST_FOR_BENDS = len(data)
     settings, more = {}, {"recoding": "statuses"} if kind == "statuses" else {}
     for name in NUMBERS if kind == "statuses" else ():
         amounts = data[name].dropna()
@@ -127,11 +127,11 @@ def main() -> None:
         for seed in map(int, asked.seeds.split(",")):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # what they say is the same for every kind
-                begun, fewest = time.process_time(), bends.FEWEST_FOR_BENDS
+                begun, fewest = time.process_time(), spline_basis.FEWEST_FOR_BENDS
                 frames = (
                     tree_frames(data, seed) if kind == "trees" else chain_frames(data, kind, seed)
                 )
-                bends.FEWEST_FOR_BENDS = fewest
+                spline_basis.FEWEST_FOR_BENDS = fewest
                 seconds = time.process_time() - begun
                 print(f"{kind:9} {seed}  {row(data, frames)}  {seconds:.1f} s", flush=True)
 

@@ -39,7 +39,7 @@ codes = { income = [-8], nociga = [-8] }
 [synthesizer]
 name = "sequential"
 predictors = ["sex", "age", "placesize"]
-on_broken = "leave-out"
+violations = "exclude"
 [synthesizer.variables.income]
 codes = [-8]
 [synthesizer.variables.ls]
@@ -49,12 +49,12 @@ levels = [
 ]
 drift = true
 [synthesizer.variables.nociga]
-when = "smoke == 'YES'"
-otherwise = -8
+applies_if = "smoke == 'YES'"
+else_value = -8
 codes = [-8]
 [weights]
 schemes = ["unweighted", "marginal", "pairwise"]
-match = "own"
+risk_of = "each-variable"
 [sampling]
 draws = 300
 tune = 150

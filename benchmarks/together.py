@@ -42,7 +42,7 @@ from riskweighted.common.frames import with_columns
 from riskweighted.design.precision import find_precision, round_to
 from riskweighted.runs.study import make_study
 from riskweighted.suggest.columns import look_at
-from riskweighted.suggest.starting import starting_text
+from riskweighted.suggest.study_file import study_file_text
 from riskweighted.suggest.suggestion import suggest
 
 __all__ = ["FILES", "METHODS", "File", "measured", "never_seen", "smoothed_tree"]
@@ -158,7 +158,7 @@ def ours(file: File, data: pd.DataFrame, train: np.ndarray, seed: int) -> Frames
     """The chain of `init`, sampled as it says; records outside `train` have weight 0."""
     study = make_study(
         tomllib.loads(
-            starting_text(suggest(data, look_at(data), file.variables), Path("x.csv"), Path())
+            study_file_text(suggest(data, look_at(data), file.variables), Path("x.csv"), Path())
         ),
         Path(),
     )

@@ -46,7 +46,7 @@ def main() -> None:
                 confidential,
                 study.scenario,
                 target="isolated-risk",
-                at_most=AT_MOST,
+                target_max=AT_MOST,
                 family=family,
                 fit=unweighted,
                 **length,

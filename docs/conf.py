@@ -15,7 +15,7 @@ from sphinx.writers.html5 import HTML5Translator
 
 import riskweighted
 from riskweighted.common.text import plain
-from riskweighted.evaluation.tables import Statistic
+from riskweighted.evaluation.measure_rows import Statistic
 from riskweighted.measures.measure import Measure
 from riskweighted.measures.registry import measures
 from riskweighted.reports.glossary import FIXED, direction_of

@@ -29,8 +29,8 @@ from riskweighted.contract.synthesizer import Synthesizer
 from riskweighted.intruder.world import make_world
 from riskweighted.measures.registry import measures
 from riskweighted.plots.style import add_legend, add_note, finish, new_axes, scheme_styles
-from riskweighted.risk.chance import risk_rise, whacked
 from riskweighted.risk.identification import identification_risks
+from riskweighted.risk.whack_a_mole_risk import risk_rise, whack_a_mole_records
 from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.fitting import CompiledSequence
 from riskweighted.weights.schemes import scheme_weights
@@ -354,7 +354,8 @@ def whacked_records(
         risk = identification_risks(world.pair(frames)).mean(axis=0)
         rise = risk_rise(risk, baseline)
         rises = {
-            f"rise >= {least:g}": int(whacked(risk, baseline, least).sum()) for least in increases
+            f"rise >= {least:g}": int(whack_a_mole_records(risk, baseline, least).sum())
+            for least in increases
         }
         falls = {f"fall >= {least:g}": int((rise <= -least).sum()) for least in increases}
         rows.append(

@@ -17,9 +17,9 @@ import pandas as pd
 
 import riskweighted as rw
 from riskweighted.common.errors import RiskWeightedWarning
-from riskweighted.contract.drawing import spread_draws
+from riskweighted.contract.drawn_columns import spread_draws
 from riskweighted.disclosure.members import known_by_others, told_of
-from riskweighted.disclosure.own_fit import Drawn, leave_out, terms_of
+from riskweighted.disclosure.own_fit import CopyDraws, leave_out, terms_of
 from riskweighted.disclosure.refits import refit_without
 from riskweighted.intruder.world import make_world
 
@@ -146,7 +146,7 @@ def refits(path):
     print(pd.DataFrame(told).round(4).to_string(), flush=True)
     thetas = [fit.thetas(*place) for place in spread_draws(4, 250, DRAWS)]
     terms = np.column_stack([terms_of(fit, theta, "wage") for theta in thetas])
-    drawn = Drawn(np.empty((0, 0, DRAWS)), {"wage": terms}, None)
+    drawn = CopyDraws(np.empty((0, 0, DRAWS)), {"wage": terms}, None)
     without = leave_out(fit, world, drawn, None, of.unit)
     # from the unit on which the posterior depends least to that on which it does most
     order = np.argsort(without.weights.std(axis=1)[np.unique(of.unit, return_index=True)[1]])

@@ -28,6 +28,6 @@ def __getattr__(name: str) -> object:
     try:
         return _load(name)
     except ModuleNotFoundError as error:
-        from riskweighted.common.extras import missing
+        from riskweighted.common.extras import missing_extra
 
-        raise missing(error, name) or error from None
+        raise missing_extra(error, name) or error from None

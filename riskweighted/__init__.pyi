@@ -15,7 +15,7 @@ from .common.errors import (
     UnitsWarning as UnitsWarning,
     UnscoredWarning as UnscoredWarning,
 )
-from .common.survey import survey_weights as survey_weights
+from .common.survey_weights import survey_weights as survey_weights
 from .common.units import Units as Units
 from .conformance.checking import check_synthesizer as check_synthesizer
 from .contract.centring import CentredWeights as CentredWeights
@@ -70,37 +70,42 @@ from .guarantee.statement import (
 from .intruder.intruders import Intruder as Intruder
 from .intruder.scenario import Scenario as Scenario
 from .measures.context import Context as Context
+from .measures.evaluation_settings import EvaluationSettings as EvaluationSettings
 from .measures.measure import (
     Disclosure as Disclosure,
     Measure as Measure,
     Value as Value,
 )
-from .measures.settings import EvaluationSettings as EvaluationSettings
 from .plots.attack_success import plot_attack_success as plot_attack_success
 from .plots.coefficients import plot_coefficients as plot_coefficients
 from .plots.conditional import plot_conditional as plot_conditional
-from .plots.convergence import plot_convergence as plot_convergence
+from .plots.convergence_plot import plot_convergence as plot_convergence
 from .plots.frontier import plot_frontier as plot_frontier
-from .plots.levels import plot_levels as plot_levels
+from .plots.level_plot import plot_levels as plot_levels
+from .plots.panel_plot import plot_waves as plot_waves
 from .plots.quantiles import plot_quantiles as plot_quantiles
 from .plots.reidentification import plot_reidentification as plot_reidentification
-from .plots.risk import (
+from .plots.risk_plots import (
     plot_risk_violins as plot_risk_violins,
     plot_whack_a_mole as plot_whack_a_mole,
 )
 from .plots.risk_utility import plot_risk_utility as plot_risk_utility
-from .plots.sweeps import plot_sweep as plot_sweep
-from .plots.tables import plot_two_way as plot_two_way
-from .plots.units import plot_waves as plot_waves
-from .plots.utility import (
+from .plots.sweep_plot import plot_sweep as plot_sweep
+from .plots.two_way_plot import plot_two_way as plot_two_way
+from .plots.utility_plots import (
     plot_density as plot_density,
     plot_ecdf as plot_ecdf,
     plot_intervals as plot_intervals,
 )
-from .plots.weights import plot_weights as plot_weights
+from .plots.weight_plot import plot_weights as plot_weights
 from .reidentification.attack import (
     Reidentification as Reidentification,
     reidentify as reidentify,
+)
+from .reidentification.attack_study import (
+    ReidentificationStudy as ReidentificationStudy,
+    load_reidentification_study as load_reidentification_study,
+    run_reidentification_study as run_reidentification_study,
 )
 from .reidentification.linkage import (
     LinkageResult as LinkageResult,
@@ -112,18 +117,13 @@ from .reidentification.scores import (
     PairScores as PairScores,
     read_scores as read_scores,
 )
-from .reidentification.study import (
-    ReidentificationStudy as ReidentificationStudy,
-    load_reidentification_study as load_reidentification_study,
-    run_reidentification_study as run_reidentification_study,
-)
 from .release.pack import (
     ReleasePack as ReleasePack,
     check_release as check_release,
     release_run as release_run,
 )
 from .reports.render import render_report as render_report
-from .reports.summary import (
+from .reports.summary_table import (
     summary_table as summary_table,
     to_latex as to_latex,
     to_markdown as to_markdown,
@@ -141,11 +141,9 @@ from .risk.canonical import (
     canonical_disclosure_by as canonical_disclosure_by,
     midp_bound as midp_bound,
 )
-from .risk.closest import (
-    ClosestRecords as ClosestRecords,
-    closest_records as closest_records,
+from .risk.expected_identification import (
+    expected_identification_risk as expected_identification_risk,
 )
-from .risk.expected import expected_identification_risk as expected_identification_risk
 from .risk.identification import identification_risk as identification_risk
 from .risk.influence import influence as influence
 from .risk.matching import (
@@ -153,6 +151,10 @@ from .risk.matching import (
     matching_risk as matching_risk,
 )
 from .risk.rank import rank_measure as rank_measure
+from .risk.record_distances import (
+    ClosestRecords as ClosestRecords,
+    closest_records as closest_records,
+)
 from .runs.choice import (
     Choice as Choice,
     choose_synthesizer as choose_synthesizer,
@@ -167,12 +169,12 @@ from .runs.study import (
     load_study as load_study,
 )
 from .sampling.block_fit import BlockFit as BlockFit
-from .sampling.settings import Sampling as Sampling
+from .sampling.sampling_settings import Sampling as Sampling
 from .sequence.fit import Fit as Fit
 from .sequence.fitting import compile_model as compile_model, fit as fit
 from .sequence.rounding import DrawingSettings as DrawingSettings
 from .sequence.saved import load_fit as load_fit
-from .sweeps.grid import (
+from .sweeps.settings_grid import (
     Sweep as Sweep,
     load_sweep as load_sweep,
 )
@@ -180,24 +182,24 @@ from .sweeps.sweep import (
     SweepResult as SweepResult,
     sweep as sweep,
 )
-from .tuning.tables import Tuning as Tuning
 from .tuning.tune import tune as tune
+from .tuning.tuning_tables import Tuning as Tuning
 from .utility.bootstrap import pooled_bootstrap as pooled_bootstrap
-from .utility.ecdf import ecdf_distance as ecdf_distance
-from .utility.intervals import (
+from .utility.combining_rules import (
     combine_fully_synthetic as combine_fully_synthetic,
     combine_partially_synthetic as combine_partially_synthetic,
     interval_overlap as interval_overlap,
     joint_test_partially_synthetic as joint_test_partially_synthetic,
 )
-from .utility.survey import (
+from .utility.contingency_tables import table_utility as table_utility
+from .utility.ecdf import ecdf_distance as ecdf_distance
+from .utility.survey_design import SurveyDesign as SurveyDesign, survey_design as survey_design
+from .utility.survey_estimates import (
     survey_mean as survey_mean,
     survey_quantile as survey_quantile,
     survey_ratio as survey_ratio,
     weighted_ecdf_distance as weighted_ecdf_distance,
 )
-from .utility.survey_design import SurveyDesign as SurveyDesign, survey_design as survey_design
-from .utility.tables import table_utility as table_utility
 from .utility.variance_ratios import variance_ratios as variance_ratios
 from .weights.adjust import (
     adjust_weights as adjust_weights,

@@ -84,7 +84,7 @@ def arguments_of(function, name):
         if each.default is each.empty and each.name != name
     ]
     made = GIVEN | {
-        "at_most": 0.1,
+        "target_max": 0.1,
         "path": "absent",
         "synthesizer": rw.load_synthesizer("linear-regression")("jobs ~ group"),
         "alpha": None,

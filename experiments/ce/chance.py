@@ -20,11 +20,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from experiments.ce.tables import NAMES, as_markdown
 from riskweighted.common.seeds import seed_for
 from riskweighted.intruder.world import make_world
-from riskweighted.risk.chance import whacked
 from riskweighted.risk.identification import identification_risks
+from riskweighted.risk.whack_a_mole_risk import whack_a_mole_records
 from riskweighted.runs.finished import FinishedRun, find_confidential, load_run
 from riskweighted.sequence.saved import load_fit
-from riskweighted.weights.names import UNWEIGHTED
+from riskweighted.weights.scheme_names import UNWEIGHTED
 
 
 def risks_of_sets(run: FinishedRun, confidential: pd.DataFrame, sets: int) -> dict[str, np.ndarray]:
@@ -51,10 +51,10 @@ def rises(risks: Mapping[str, np.ndarray], increase: float) -> pd.DataFrame:
     rows, base = [], risks[UNWEIGHTED]
     for scheme, risk in risks.items():
         counts = [
-            int(whacked(risk[i], base[j], increase).sum())
+            int(whack_a_mole_records(risk[i], base[j], increase).sum())
             for i, j in permutations(range(len(risk)), 2)
         ]
-        pooled = int(whacked(risk.mean(axis=0), base.mean(axis=0), increase).sum())
+        pooled = int(whack_a_mole_records(risk.mean(axis=0), base.mean(axis=0), increase).sum())
         row = {
             "label": NAMES[scheme],
             "rises, mean of pairs": float(np.mean(counts)),

@@ -22,13 +22,13 @@ from riskweighted import load_study, run_study
 from riskweighted.commands.terminal import reporter
 from riskweighted.common.atomic import write_file
 from riskweighted.common.errors import InputError
-from riskweighted.common.folders import opened
+from riskweighted.common.folders import open_folder
 from riskweighted.data.io import write_table
-from riskweighted.evaluation.summary import MEAN_WEIGHT
-from riskweighted.plots.risk import plot_risk_violins, plot_whack_a_mole
-from riskweighted.plots.utility import plot_intervals
-from riskweighted.runs.bounds import bounded
+from riskweighted.evaluation.main_table import MEAN_WEIGHT
+from riskweighted.plots.risk_plots import plot_risk_violins, plot_whack_a_mole
+from riskweighted.plots.utility_plots import plot_intervals
 from riskweighted.runs.finished import FinishedRun, find_confidential, load_run
+from riskweighted.runs.found_bounds import add_found_bounds
 from riskweighted.runs.sections import DataSettings
 from riskweighted.runs.study import Study
 
@@ -67,7 +67,7 @@ def replicate(
     out.mkdir(parents=True, exist_ok=True)
     data = simulate_ce() if pumd is None else load_ce_pumd(pumd)
     write_table(data, path)
-    study = bounded(dataclasses.replace(study, data=DataSettings(path=path)), data)
+    study = add_found_bounds(dataclasses.replace(study, data=DataSettings(path=path)), data)
     if not (out / "run").exists():
         run_study(study, out / "run", cores=cores, reporter=reporter())
     run = load_run(out / "run")
@@ -83,7 +83,7 @@ def replicate(
 
 def write_report(run: FinishedRun, confidential: pd.DataFrame, folder: Path) -> Path:
     """Tables as csv and Markdown, figures as png, in a folder that appears when it is complete."""
-    with opened(folder, "a report", check_replaceable=lambda out: None, force=True) as working:
+    with open_folder(folder, "a report", check_replaceable=lambda out: None, force=True) as working:
         tables = make_tables(run, confidential)
         for name, (_, table, _) in tables.items():
             write_table(table, working.result / f"{name}.csv")

@@ -19,7 +19,7 @@ from experiments.ce.population import simulate_ce
 from experiments.ce.replicate import NOT_CONVERGED, STUDY
 from riskweighted import load_study
 from riskweighted.common.errors import RiskWeightedWarning
-from riskweighted.runs.bounds import bounded
+from riskweighted.runs.found_bounds import add_found_bounds
 from riskweighted.runs.study import Study
 from riskweighted.runs.work import Work
 
@@ -56,7 +56,7 @@ def main() -> int:
         for scheme in given.scheme or ["marginal"]:
             if any((row["seed"], row["scheme"]) == (seed, scheme) for row in kept):
                 continue
-            again = bounded(dataclasses.replace(study, seed=seed), data)
+            again = add_found_bounds(dataclasses.replace(study, seed=seed), data)
             kept.append(fitted(again, data, scheme))
             pd.DataFrame(kept).to_csv(given.out, index=False, float_format="%.6g")
             print(kept[-1], flush=True)

@@ -74,7 +74,7 @@ def weights_of(case: Case) -> dict[str, pd.Series]:
 
     one, marginal, pairwise = alpha("unweighted"), alpha("marginal"), alpha("pairwise")
     found = {"unweighted": one, "marginal": marginal, "pairwise": pairwise}
-    found |= {delete_label(q): alpha("delete", q=q) for q in case.deleted}
+    found |= {delete_label(q): alpha("drop-riskiest", q=q) for q in case.deleted}
     found |= {"uniform 0.1": alpha("uniform", c=0.1)}
     total = float(marginal.sum())
     found |= {

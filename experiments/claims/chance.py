@@ -1,16 +1,16 @@
 """The largest risk of any record over L datasets, as chance makes it (METHODS section 2.5; counts:
-`riskweighted.risk.chance`).
+`riskweighted.risk.whack_a_mole_risk`).
 """
 
 import numpy as np
 from scipy.stats import binom
 
-from riskweighted.risk.chance import Landing
+from riskweighted.risk.expected_identification import ExpectedRisk
 
 __all__ = ["largest_of_sets"]
 
 
-def largest_of_sets(fit: Landing, L: int) -> float:  # noqa: N803
+def largest_of_sets(fit: ExpectedRisk, L: int) -> float:  # noqa: N803
     """The median of the largest risk over L datasets: N_i ~ Bin(L, p_i) of a record's values land,
     independently, in its ball.
     """

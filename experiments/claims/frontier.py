@@ -24,13 +24,13 @@ from riskweighted.common.seeds import seed_for
 from riskweighted.contract.synthesizer import Synthesizer
 from riskweighted.data.embedded import load_embedded
 from riskweighted.intruder.world import World, make_world
-from riskweighted.measures.context import Subject
-from riskweighted.measures.settings import EvaluationSettings
+from riskweighted.measures.context import EvaluationInputs
+from riskweighted.measures.evaluation_settings import EvaluationSettings
 from riskweighted.runs.study import demo_study
 from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.fitting import compile_model
-from riskweighted.tuning.settings import loss_of
-from riskweighted.utility.intervals import interval_overlap
+from riskweighted.tuning.tuning_settings import loss_of
+from riskweighted.utility.combining_rules import interval_overlap
 from riskweighted.utility.regressions import checked_analysis, coefficient_intervals
 from riskweighted.weights.match import world_weighting
 from riskweighted.weights.schemes import scheme_source
@@ -47,8 +47,8 @@ _FAMILIES: dict[str, tuple[str, ...]] = {
     "3-way": ("3-way", "4-way"),
     "mix": ("mix(t=0.25)", "mix(t=0.5)", "mix(t=0.75)", "mix(t=0.9)"),
     "power": ("power(g=0.25)", "power(g=0.5)", "power(g=2)"),
-    "delete": ("delete(q=0.025)", "delete(q=0.05)", "delete(q=0.2)"),
-    "others": ("others",),
+    "drop-riskiest": ("drop-riskiest(q=0.025)", "drop-riskiest(q=0.05)", "drop-riskiest(q=0.2)"),
+    "others-in-ball": ("others-in-ball",),
     "lipschitz": ("lipschitz", "lipschitz(c=0.5, g=0.1)"),
     "lipschitz-target": ("lipschitz-target(D=6)", "lipschitz-target(D=4)", "lipschitz-target(D=2)"),
     "reweighted": ("reweighted(of=marginal)", "reweighted(of=pairwise)"),
@@ -188,7 +188,7 @@ def _error(of_groups: np.ndarray) -> float:
 
 def _taught(fit: Fit, world: World) -> dict[str, float]:
     """Information with the own term, attributable probability, Delta."""
-    isolated = Subject(world, EvaluationSettings()).isolated
+    isolated = EvaluationInputs(world, EvaluationSettings()).isolated
     records = rw.influence(fit)
     attributed = rw.influence(fit, world.scenario, draws=_ATTRIBUTION_DRAWS, random_seed=1)[
         "attributable"

@@ -12,7 +12,7 @@ import pandas as pd
 from riskweighted import influence
 from riskweighted.common.errors import InputError
 from riskweighted.intruder.world import World
-from riskweighted.risk.expected import expected_risk
+from riskweighted.risk.expected_identification import expected_risk
 from riskweighted.risk.identification import identification_risks
 from riskweighted.sequence.fit import Fit
 from riskweighted.utility.ecdf import ecdf_distance
@@ -37,7 +37,7 @@ class Measured:
     sizes : array (B,)
         Draws in each.
     own_mass, outside : array (n,)
-        As in `riskweighted.risk.expected.ExpectedRisk`.
+        As in `riskweighted.risk.expected_identification.ExpectedRisk`.
     influence : array (1 + C, n, 3)
         `INFLUENCE` from all draws, then from each chain alone.
     attributable : array (1 + C, n)

@@ -27,7 +27,7 @@ from riskweighted import compile_model, plot_whack_a_mole, scheme_weights
 from riskweighted.common.errors import RiskWeightedWarning
 from riskweighted.common.seeds import seed_for
 from riskweighted.intruder.world import World, make_world
-from riskweighted.risk.expected import ExpectedRisk, expected_risk, isolated_records
+from riskweighted.risk.expected_identification import ExpectedRisk, expected_risk, isolated_records
 from riskweighted.risk.identification import confidential_risk, identification_risks
 from riskweighted.sequence.fit import Fit
 from riskweighted.utility.bootstrap import pooled_bootstrap

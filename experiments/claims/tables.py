@@ -9,9 +9,9 @@ import pandas as pd
 from experiments.claims.chance import largest_of_sets
 from experiments.claims.measured import STATISTICS, Measured
 from riskweighted.intruder.world import World
-from riskweighted.risk.chance import expected_over, expected_whacked
-from riskweighted.risk.expected import isolated_records, top_values
+from riskweighted.risk.expected_identification import isolated_records, top_values
 from riskweighted.risk.identification import confidential_risk
+from riskweighted.risk.whack_a_mole_risk import expected_over, expected_whack_a_mole_records
 
 __all__ = [
     "RISES",
@@ -148,10 +148,10 @@ def _of_sets(found: Measured, unweighted: Measured, L: int) -> dict[str, Number]
             each.mean(), each.std(ddof=1) / np.sqrt(len(found.risks))
         )
         numbers[f"rises >= {least:g} in sets, expected"] = Number(
-            expected_whacked(found, unweighted, L, least)
+            expected_whack_a_mole_records(found, unweighted, L, least)
         )
         numbers[f"rises >= {least:g} in sets, chance alone"] = Number(
-            expected_whacked(unweighted, unweighted, L, least)
+            expected_whack_a_mole_records(unweighted, unweighted, L, least)
         )
     numbers["records over 0.5 in sets"] = mean_of((found.risks > _THRESHOLD).sum(axis=1))
     numbers["records over 0.5 in sets, expected"] = Number(expected_over(found, L, _THRESHOLD))

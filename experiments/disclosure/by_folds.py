@@ -15,13 +15,13 @@ from experiments.disclosure.cases import SD2011, Case, demo, sd2011
 from experiments.disclosure.tools import TOOLS, Tool, leaf_donors, log_normal, poisoned
 from riskweighted.common.frames import with_columns
 from riskweighted.design.precision import find_precision, round_to
+from riskweighted.disclosure.attack_results import attack_result
 from riskweighted.disclosure.attacks import best_scores
 from riskweighted.disclosure.attribution import attribution_of_folds
+from riskweighted.disclosure.attribution_inputs import AttributionRequest
 from riskweighted.disclosure.coding import Coding
 from riskweighted.disclosure.decoys import decoy_scores, plant
-from riskweighted.disclosure.setting import Asked
 from riskweighted.disclosure.shuffle import released_patterns
-from riskweighted.disclosure.sides import side_of
 from riskweighted.intruder.world import make_world
 
 __all__ = [
@@ -61,7 +61,7 @@ def attributed(
         made.append(list(_frames(case, tool(case, *learned, rng))))
     folds = rw.Folds(of_row, made, np.array(trained), (case.target,))
     given = [list(_frames(case, tool(case, y, everybody, rng))) for _ in range(packs)]
-    return attribution_of_folds(world, given, folds, Asked(case.released), seed)
+    return attribution_of_folds(world, given, folds, AttributionRequest(case.released), seed)
 
 
 def pooled_folds(tool: Tool, case: Case, seed: int) -> float:
@@ -81,7 +81,7 @@ def pooled_folds(tool: Tool, case: Case, seed: int) -> float:
             :, of_row == fold
         ]
     both = [
-        side_of(coding, values.T[None], patterns)
+        attack_result(coding, values.T[None], patterns)
         for values in (tool(case, y, np.arange(len(data)), rng), pooled)
     ]
     using, without = (best_scores(side.named, half).mean() for side in both)

@@ -10,9 +10,9 @@ import pandas as pd
 
 import riskweighted as rw
 from experiments.disclosure.held import made_again
-from riskweighted.disclosure.anew import Weighting
 from riskweighted.disclosure.attribution import attribution_of_fit
-from riskweighted.disclosure.setting import Asked
+from riskweighted.disclosure.attribution_inputs import AttributionRequest
+from riskweighted.disclosure.leave_one_out_weights import Weighting
 from riskweighted.intruder.world import World, make_world
 
 __all__ = ["FREE_MEANS", "free_means", "run_free_means"]
@@ -43,7 +43,7 @@ def run_free_means(out: Path = FREE_MEANS) -> None:
             fit, world = free_means(size, seed)
             began = time.process_time()
             table = attribution_of_fit(
-                fit, world, Asked(), weighting=Weighting("unweighted"), random_seed=2
+                fit, world, AttributionRequest(), weighting=Weighting("unweighted"), random_seed=2
             )
             row = {
                 "records of a cell": size,

@@ -16,11 +16,11 @@ import riskweighted as rw
 from riskweighted.disclosure import own_folds as own_folds_module
 from riskweighted.disclosure.attacks import ATTACKS, hits
 from riskweighted.disclosure.attribution import attribution_of_fit
+from riskweighted.disclosure.attribution_inputs import AttributionRequest
 from riskweighted.disclosure.coding import Coding
 from riskweighted.disclosure.own_fit import draw_copies
 from riskweighted.disclosure.own_folds import own_folds
 from riskweighted.disclosure.refits import refit_without
-from riskweighted.disclosure.setting import Asked
 from riskweighted.intruder.world import World, make_world
 
 __all__ = [
@@ -120,7 +120,9 @@ def made_again(
         sides[:, number] = [named(of, record) for of in (using, without[of_row[record]], one)]
     best = [side[:, side.mean(axis=0).argmax()] for side in sides]
     off = best[1] - best[2]
-    weights = attribution_of_fit(fit, world, Asked(shuffled=False), L=L, refits=0, random_seed=3)
+    weights = attribution_of_fit(
+        fit, world, AttributionRequest(shuffled=False), L=L, refits=0, random_seed=3
+    )
     held = {
         "held": float(weights.loc[0, "D"]),
         "by_folds": float((best[0] - best[1]).mean()),
@@ -173,7 +175,8 @@ def run_own_folds(out: Path = OWN_FOLDS, seeds: int = 9) -> None:
         before, began = own_folds_module.RECORDS, time.process_time()
         own_folds_module.RECORDS = before if least else 0
         tables = [
-            attribution_of_fit(fit, world, Asked(), L=5, random_seed=seed) for seed in range(seeds)
+            attribution_of_fit(fit, world, AttributionRequest(), L=5, random_seed=seed)
+            for seed in range(seeds)
         ]
         own_folds_module.RECORDS = before
         words = pd.Series([table.attrs["verdict"] for table in tables]).value_counts()

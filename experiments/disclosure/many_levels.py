@@ -10,7 +10,7 @@ import pandas as pd
 
 import riskweighted as rw
 from riskweighted.disclosure.attribution import attribution_of_fit
-from riskweighted.disclosure.setting import Asked
+from riskweighted.disclosure.attribution_inputs import AttributionRequest
 from riskweighted.intruder.world import make_world
 
 __all__ = ["run_many_levels"]
@@ -47,7 +47,7 @@ def run_many_levels() -> None:
                 start = time.process_time()
                 fit = rw.fit(declared, data, random_seed=1)
                 world = make_world(data, rw.Scenario(known="level", synthetic="income"))
-                table = attribution_of_fit(fit, world, Asked(), L=L, random_seed=1)
+                table = attribution_of_fit(fit, world, AttributionRequest(), L=L, random_seed=1)
                 everybody = table[
                     (table["group"] == "all") & (table["release"] == "shuffled")
                 ].iloc[0]

@@ -13,9 +13,9 @@ import pandas as pd
 import riskweighted as rw
 from experiments.disclosure.cases import SD2011, Case, demo, sd2011
 from riskweighted.common.frames import with_columns
-from riskweighted.disclosure.anew import Weighting
 from riskweighted.disclosure.attribution import attribution_of_fit
-from riskweighted.disclosure.setting import Asked
+from riskweighted.disclosure.attribution_inputs import AttributionRequest
+from riskweighted.disclosure.leave_one_out_weights import Weighting
 from riskweighted.intruder.world import make_world
 
 __all__ = ["MODELS", "OWN", "attributed_fit", "own_cases", "run_own"]
@@ -62,7 +62,7 @@ def attributed_fit(
     alpha = rw.scheme_weights(scheme, case.data, case.scenario)
     kind = rw.load_synthesizer(model)(case.formula, **settings)
     fit = rw.fit(kind, case.data, alpha, random_seed=SEED, draws=draws, tune=draws)
-    world, asked = make_world(case.data, case.scenario), Asked(case.released)
+    world, asked = make_world(case.data, case.scenario), AttributionRequest(case.released)
     tables = [
         attribution_of_fit(
             fit, world, asked, L=L, weighting=Weighting(scheme), refits=0, random_seed=SEED + number

@@ -11,12 +11,12 @@ import pandas as pd
 
 import riskweighted as rw
 from riskweighted.contract.synthesizer import Synthesizer
-from riskweighted.disclosure.anew import Weighting
 from riskweighted.disclosure.coding import Coding
+from riskweighted.disclosure.leave_one_out_weights import Weighting
 from riskweighted.disclosure.own_fit import draw_copies, leave_out
 from riskweighted.disclosure.refits import refit_without
 from riskweighted.intruder.world import make_world
-from riskweighted.weights.names import is_centred
+from riskweighted.weights.scheme_names import is_centred
 
 __all__ = ["REFITS", "households", "off_from_refits", "run_refits"]
 
@@ -26,7 +26,7 @@ SCHEMES = (
     "unweighted",
     "marginal",
     "pairwise",
-    "delete(q=0.05)",
+    "drop-riskiest(q=0.05)",
     "mix+(t=0.5)",
     "pairwise+",
     "marginal+",

@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 
 import riskweighted as rw
-from riskweighted.disclosure.anew import Weighting
 from riskweighted.disclosure.attribution import attribution_of_fit
-from riskweighted.disclosure.setting import Asked
+from riskweighted.disclosure.attribution_inputs import AttributionRequest
+from riskweighted.disclosure.leave_one_out_weights import Weighting
 from riskweighted.intruder.world import make_world
 
 __all__ = ["SMALL_FILES", "judged", "persons", "run_small_files"]
@@ -51,7 +51,11 @@ def judged(n: int, scheme: str, seed: int) -> dict[str, object]:
     fit = rw.fit(kind, data, weights(scheme, data, SCENARIO), random_seed=1)
     fitted = time.process_time()
     table = attribution_of_fit(
-        fit, make_world(data, SCENARIO), Asked(), weighting=Weighting(scheme), random_seed=2
+        fit,
+        make_world(data, SCENARIO),
+        AttributionRequest(),
+        weighting=Weighting(scheme),
+        random_seed=2,
     )
     whole, isolated = (
         table[(table["release"] == "shuffled") & (table["group"] == of)].iloc[0]

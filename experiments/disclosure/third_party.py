@@ -17,10 +17,10 @@ import pandas as pd
 import riskweighted as rw
 from riskweighted.common.frames import with_columns
 from riskweighted.disclosure.attribution import attribution_of_folds, coding_numbers
+from riskweighted.disclosure.attribution_inputs import AttributionInputs, AttributionRequest
 from riskweighted.disclosure.coding import Coding
 from riskweighted.disclosure.decoys import Decoys, decoy_scores, plant
 from riskweighted.disclosure.fold_tests import fold_tests
-from riskweighted.disclosure.setting import Asked, Setting
 from riskweighted.intruder.world import World, make_world
 
 __all__ = [
@@ -258,7 +258,9 @@ def _packs(rows: pd.DataFrame, values: np.ndarray, packs: int) -> list[list[pd.D
 def word_of_tests(tried: Tried) -> str:
     """The word of the four tests alone."""
     coding = Coding(tried.world)
-    setting = Setting(tried.world, Asked(), np.random.default_rng(1), tried.folds.of_row)
+    setting = AttributionInputs(
+        tried.world, AttributionRequest(), np.random.default_rng(1), tried.folds.of_row
+    )
     made = [coding_numbers(coding, pack) for pack in (tried.packs[0], *tried.folds.packs)]
     groups = setting.records(coding, np.ones(len(setting.patterns), dtype=bool)).groups
     broken, _ = fold_tests(coding, made[0], made[1:], tried.folds.of_row, setting.patterns, groups)
@@ -298,7 +300,9 @@ def run_packs(files: int = 16) -> None:
             rows, words, started = [], [], time.process_time()
             for seed in range(files):
                 tried = try_tool(tool, n, copies, seed, packs)
-                table = attribution_of_folds(tried.world, [tried.packs[0]], tried.folds, Asked(), 1)
+                table = attribution_of_folds(
+                    tried.world, [tried.packs[0]], tried.folds, AttributionRequest(), 1
+                )
                 rows.append(table.iloc[0][["D", "se", "upper"]].astype(float))
                 words.append(table.attrs["verdict"])
             told, lower = pd.DataFrame(rows), pd.DataFrame(rows).eval("2 * D - upper")

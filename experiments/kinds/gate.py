@@ -16,7 +16,7 @@ from pathlib import Path
 
 from experiments.kinds.__main__ import LABELS, read
 from riskweighted.derivation.derived import REFUSE, derived, how_told
-from riskweighted.derivation.judging import UNIVERSE
+from riskweighted.derivation.disclosure_findings import UNIVERSE
 from riskweighted.suggest.columns import look_at
 from riskweighted.suggest.roles import likely_numbers
 

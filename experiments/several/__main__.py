@@ -28,7 +28,7 @@ from experiments.several.measures import (
 )
 from experiments.several.text import write_results
 from riskweighted.common.errors import RiskWeightedWarning
-from riskweighted.sampling.settings import Sampling
+from riskweighted.sampling.sampling_settings import Sampling
 from riskweighted.sequence.prepare import prepare_sequence
 
 SEED = 14

@@ -60,10 +60,14 @@ def chain() -> Chain:
     settings = {
         "income": {"codes": list(CODES["income"])},
         "ls": {"levels": list(_SATISFACTION), "drift": True},
-        "nociga": {"when": "smoke == 'YES'", "otherwise": -8, "codes": list(CODES["nociga"])},
+        "nociga": {
+            "applies_if": "smoke == 'YES'",
+            "else_value": -8,
+            "codes": list(CODES["nociga"]),
+        },
     }
     found: Chain = rw.load_synthesizer("sequential")(
-        VARIABLES, predictors=PREDICTORS, settings=settings, on_broken="leave-out"
+        VARIABLES, predictors=PREDICTORS, settings=settings, violations="exclude"
     )
     return found
 

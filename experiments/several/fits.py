@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from riskweighted.common.seeds import seed_for
-from riskweighted.sampling.settings import Sampling
+from riskweighted.sampling.sampling_settings import Sampling
 from riskweighted.sequence.blocks import PreparedSequence
 from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.saved import read_fit

@@ -8,7 +8,7 @@ import pandas as pd
 import riskweighted as rw
 from experiments.several.case import CODES, PREDICTORS, REGRESSIONS, VARIABLES
 from riskweighted.intruder.world import make_world
-from riskweighted.risk.expected import expected_risk
+from riskweighted.risk.expected_identification import expected_risk
 from riskweighted.sequence.fit import Fit
 
 __all__ = [

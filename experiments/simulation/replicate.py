@@ -26,8 +26,8 @@ from riskweighted.commands.terminal import reporter
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.fingerprints import fingerprint
 from riskweighted.common.frames import with_columns
-from riskweighted.plots.risk import plot_risk_violins, plot_whack_a_mole
-from riskweighted.plots.utility import plot_density, plot_intervals
+from riskweighted.plots.risk_plots import plot_risk_violins, plot_whack_a_mole
+from riskweighted.plots.utility_plots import plot_density, plot_intervals
 from riskweighted.runs.study import Study
 from riskweighted.sweeps.results import sweep_inputs
 from riskweighted.utility.bootstrap import bootstrap_means, bootstrap_quantiles

@@ -34,13 +34,13 @@ from riskweighted.common.errors import FewRecordsWarning, InputError
 from riskweighted.common.frames import with_columns
 from riskweighted.common.seeds import seed_for
 from riskweighted.contract.distribution import Records
-from riskweighted.contract.drawing import spread_draws
-from riskweighted.contract.layout import free_shapes
+from riskweighted.contract.drawn_columns import spread_draws
 from riskweighted.contract.synthesizer import Blueprint, Draw, Synthesizer
+from riskweighted.contract.vector_layout import free_shapes
 from riskweighted.design.precision import find_precision
 from riskweighted.sampling.block_fit import BlockFit, prepare_model
-from riskweighted.sampling.fitting import CompiledModel, compile_prepared
-from riskweighted.sampling.settings import Sampling
+from riskweighted.sampling.compilation import CompiledModel, compile_prepared
+from riskweighted.sampling.sampling_settings import Sampling
 
 __all__ = ["CASES", "FALSE_ALARM", "SAMPLING", "Case", "calibrate", "judge"]
 

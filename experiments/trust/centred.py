@@ -20,14 +20,14 @@ import pandas as pd
 from scipy import stats
 
 import riskweighted as rw
-from riskweighted.contract.layout import as_posterior, layout_of
 from riskweighted.contract.synthesizer import Density
+from riskweighted.contract.vector_layout import as_posterior, layout_of
 from riskweighted.sampling.laplace import laplace_draws, mode_of
 from riskweighted.sequence.alphas import alphas_of, functions_of
 from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.prepare import prepare_sequence
 from riskweighted.sequence.tasks import block_tasks
-from riskweighted.utility.intervals import combine_partially_synthetic
+from riskweighted.utility.combining_rules import combine_partially_synthetic
 from riskweighted.utility.regressions import checked_analyses
 from riskweighted.utility.variance_ratios import BlockEstimands, mode_variances, stated_ratio
 
@@ -41,7 +41,7 @@ SCHEMES = (
     "power+(g=0.5)",
     "bounded+(b=0.1)",
     "mix+(t=0.5)",
-    "others+",
+    "others-in-ball+",
 )
 ERRORS: dict[str, Callable[[np.ndarray, np.random.Generator], np.ndarray]] = {
     "normal": lambda x, rng: rng.normal(size=len(x)),

@@ -16,7 +16,7 @@ import xarray as xr
 from scipy import optimize, stats
 
 import riskweighted as rw
-from riskweighted.contract.layout import layout_of
+from riskweighted.contract.vector_layout import layout_of
 from riskweighted.sampling.block_fit import prepare_model
 from riskweighted.sampling.graphs import compile_log_prior
 

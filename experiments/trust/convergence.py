@@ -20,13 +20,19 @@ import pandas as pd
 import xarray as xr
 
 import riskweighted as rw
-from riskweighted.contract.layout import as_posterior, layout_of
 from riskweighted.contract.synthesizer import Density
+from riskweighted.contract.vector_layout import as_posterior, layout_of
 from riskweighted.sampling.block_fit import BlockFit
-from riskweighted.sampling.convergence import ESS_LIMIT, R_HAT_LIMIT, Drawn, deciding, judge
+from riskweighted.sampling.convergence import (
+    ESS_LIMIT,
+    R_HAT_LIMIT,
+    PosteriorDraws,
+    deciding_rows,
+    judge,
+)
 from riskweighted.sampling.laplace import heights_of
-from riskweighted.sampling.released import released_quantities
-from riskweighted.sampling.settings import NUTS
+from riskweighted.sampling.monitored import monitored_quantities
+from riskweighted.sampling.sampling_settings import NUTS
 
 __all__ = ["KINDS", "changed", "judged", "simulated"]
 
@@ -130,14 +136,14 @@ def judged(fit: BlockFit, posterior: xr.Dataset) -> pd.DataFrame:
     vectors = np.array([layout.vector(again.draw(*place)) for place in places])
     heights = heights_of(blueprint.of_vector(fit.weights.to_numpy()), vectors).reshape(shape)
     return judge(
-        Drawn(posterior, likelihood, log_posterior=heights),
+        PosteriorDraws(posterior, likelihood, log_posterior=heights),
         blueprint.monitored,
-        released_quantities(again),
+        monitored_quantities(again),
     )
 
 
 def _row(model: str, seed: int, kind: str, table: pd.DataFrame) -> dict[str, object]:
-    rows = deciding(table)
+    rows = deciding_rows(table)
     worst = (rows["r_hat"] - rows["limit"]).fillna(np.inf).idxmax()
     before = table[
         ~table.index.str.startswith("released ") & (table.index != "log_pseudo_posterior")

@@ -19,7 +19,7 @@ from riskweighted import Scenario, load_synthesizer, marginal_weights
 from riskweighted.common.seeds import seed_for
 from riskweighted.contract.synthesizer import Draw
 from riskweighted.utility.bootstrap import pooled_bootstrap
-from riskweighted.utility.intervals import (
+from riskweighted.utility.combining_rules import (
     combine_fully_synthetic,
     combine_partially_synthetic,
     joint_test_partially_synthetic,

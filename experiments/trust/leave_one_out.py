@@ -32,9 +32,9 @@ SCHEMES = (
     "pairwise+",
     "mix+(t=0.5)",
     "power+(g=0.5)",
-    "others+",
+    "others-in-ball+",
 )
-SCHEMES = (*SCHEMES, "delete+(q=0.05)", "delete+, cut stated")
+SCHEMES = (*SCHEMES, "drop-riskiest+(q=0.05)", "drop-riskiest+, cut stated")
 MODEL = rw.load_synthesizer("linear-regression")("y ~ x", location=0.0, scale=1.0)
 SCENARIO = rw.Scenario(synthetic="y", radius=0.5, radius_kind="absolute")
 _N = 200
@@ -48,8 +48,8 @@ def sample(seed: int) -> pd.DataFrame:
 
 
 def _weights(scheme: str, data: pd.DataFrame, stated: pd.DataFrame) -> pd.Series | CentredWeights:
-    """By name; "cut stated" is `delete` with a cut halfway between the risk at which it lies in the
-    `stated` data and the next.
+    """By name; "cut stated" is `drop-riskiest` with a cut halfway between the risk at which it lies
+    in the `stated` data and the next.
     """
     if not scheme.endswith("cut stated"):
         return weights_of(scheme, data, SCENARIO)

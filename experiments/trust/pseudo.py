@@ -9,8 +9,8 @@ import pandas as pd
 
 import riskweighted as rw
 from riskweighted.contract.centring import CentredWeights
-from riskweighted.contract.layout import layout_of
 from riskweighted.contract.synthesizer import Density, Synthesizer
+from riskweighted.contract.vector_layout import layout_of
 from riskweighted.sampling.laplace import curvature_at, mode_of
 from riskweighted.sequence.alphas import alphas_of, functions_of
 from riskweighted.sequence.prepare import prepare_sequence

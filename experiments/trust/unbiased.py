@@ -32,7 +32,7 @@ SCHEMES = (
     "pairwise+",
     "mix+(t=0.5)",
     "power+(g=0.5)",
-    "others+",
+    "others-in-ball+",
 )
 SHARES = np.array([0.55, 0.25, 0.12, 0.05, 0.03])
 _RADIUS, _SLOPE, _SIGMA = 0.2, 0.4, 0.5

@@ -12,7 +12,7 @@ from riskweighted.common.found import FOUND, most_beyond
 __all__ = [
     "NONE",
     "Bounds",
-    "Found",
+    "FoundBoundsMark",
     "as_setting",
     "check_within",
     "checked_bounds",
@@ -30,7 +30,7 @@ class Bounds(NamedTuple):
     high: float
 
 
-class Found(Bounds):
+class FoundBoundsMark(Bounds):
     """Bounds that were found in the data, so that they are not public, and a few records lie beyond
     them.
     """
@@ -46,7 +46,7 @@ def checked_bounds(support: Any) -> Bounds | None:
     if support is None or (isinstance(support, str) and support == NONE):
         return None
     ends = tuple(support) if isinstance(support, (tuple, list, np.ndarray)) else ()
-    found = isinstance(support, Found) or (
+    found = isinstance(support, FoundBoundsMark) or (
         len(ends) == 3 and isinstance(ends[2], str) and ends[2] == FOUND
     )
     ends = ends[:2] if found else ends
@@ -64,13 +64,13 @@ def checked_bounds(support: Any) -> Bounds | None:
     )
     if not low < high:
         raise InputError(f"support must be two numbers, the lower one first, got {support!r}")
-    return (Found if found else Bounds)(low, high)
+    return (FoundBoundsMark if found else Bounds)(low, high)
 
 
 def as_setting(bounds: Bounds) -> tuple[float | str | None, ...]:
     """Bounds as the setting ``support``."""
     ends = (bounds.low, bounds.high if np.isfinite(bounds.high) else None)
-    return (*ends, FOUND) if isinstance(bounds, Found) else ends
+    return (*ends, FOUND) if isinstance(bounds, FoundBoundsMark) else ends
 
 
 def check_within(values: np.ndarray, bounds: Bounds, name: str) -> None:
@@ -78,13 +78,13 @@ def check_within(values: np.ndarray, bounds: Bounds, name: str) -> None:
     more than 10 and than a twentieth.
     """
     outside, n = int(((values < bounds.low) | (values > bounds.high)).sum()), len(values)
-    if isinstance(bounds, Found) and outside > most_beyond(n):
+    if isinstance(bounds, FoundBoundsMark) and outside > most_beyond(n):
         raise InputError(
             f"support excludes {outside} of {n} confidential values of {name!r}, and bounds that "
             "were found may exclude "
             f"{most_beyond(n)}: these are of other data; widen them, or let `init` find them again"
         )
-    if outside and not isinstance(bounds, Found):
+    if outside and not isinstance(bounds, FoundBoundsMark):
         raise InputError(
             f"support excludes {outside} of {n} confidential values of {name!r}; widen it or "
             "correct the data"

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from riskweighted_models.kernels.blocks import gathered, scattered
+from riskweighted_models.kernels.row_blocks import gather, scatter
 
 __all__ = ["ColumnBlocks", "column_blocks"]
 
@@ -41,14 +41,14 @@ class ColumnBlocks(NamedTuple):
             for table, columns in zip(self.tables, self.columns, strict=True)
         ]
         bound = np.sum([np.abs(part).max(axis=1, initial=0.0) for part in parts], axis=0)
-        return gathered(np.ascontiguousarray(np.concatenate(parts, axis=1)), self.part), bound
+        return gather(np.ascontiguousarray(np.concatenate(parts, axis=1)), self.part), bound
 
     def pulled(self, by_row: np.ndarray) -> np.ndarray:
         """The transpose: derivatives in the linear predictors (K, m) as derivatives in the slopes,
         (K, p).
         """
         by_slope = np.zeros((len(by_row), self.size))
-        sums = scattered(np.ascontiguousarray(by_row), self.part, sum(map(len, self.tables)))
+        sums = scatter(np.ascontiguousarray(by_row), self.part, sum(map(len, self.tables)))
         start = 0
         for table, columns in zip(self.tables, self.columns, strict=True):
             by_slope[:, columns] = sums[:, start : start + len(table)] @ table

@@ -20,8 +20,8 @@ from riskweighted.common.errors import InputError
 from riskweighted.contract.centring import Centring
 from riskweighted.contract.synthesizer import Density, Draw
 from riskweighted_models.common_length import CommonLength
-from riskweighted_models.kernels.counts import count_mixture, logistic_parts, rises
-from riskweighted_models.mixture_layout import ComponentVector, offering
+from riskweighted_models.kernels.count_sums import count_mixture, logistic_parts, rises
+from riskweighted_models.mixture_layout import ComponentVector, offer_starts
 
 __all__ = ["CountLayout", "count_density", "expected_counts"]
 
@@ -163,7 +163,7 @@ def count_density(
             gradient[at["log_odds"]] += (by_share - np.exp(log_weight) * by_share.sum())[:-1]
         return height + value, gradient
 
-    return offering(
+    return offer_starts(
         layout,
         weight,
         density,

@@ -10,13 +10,13 @@ import pandas as pd
 from riskweighted.common.errors import InputError
 from riskweighted.common.frames import holds_numbers, kind_of_values
 from riskweighted_models.level_model import Levelled
-from riskweighted_models.ordinal import GoingOn
+from riskweighted_models.ordinal import ContinuationRatio
 
 __all__ = ["CountRatio"]
 
 
 @dataclass(frozen=True)
-class CountRatio(GoingOn):
+class CountRatio(ContinuationRatio):
     """A number that takes one of a list of values v_0 < ... < v_(K - 1), by continuation-ratio
     logits.
 

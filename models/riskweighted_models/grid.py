@@ -14,11 +14,11 @@ import numpy as np
 
 from riskweighted.common.errors import InputError
 from riskweighted.design.precision import round_to, unit_of
+from riskweighted_models.kernels.bin_points import draw_points
 from riskweighted_models.kernels.bins import Hats
-from riskweighted_models.kernels.points import draw_points
 
 __all__ = [
-    "Ends",
+    "BinEnds",
     "Grid",
     "Heaping",
     "bin_ends",
@@ -363,7 +363,7 @@ def _integral(z: np.ndarray, knots: np.ndarray, j: int) -> np.ndarray:
     )
 
 
-class Ends(NamedTuple):
+class BinEnds(NamedTuple):
     """Ends of intervals, each once.
 
     ``bins`` (e,): where they lie; ``counts`` (e, C): points of the bin up to each, by heap, or how
@@ -378,7 +378,7 @@ class Ends(NamedTuple):
     units: np.ndarray
 
 
-def find_ends(grid: Grid, lower: np.ndarray, upper: np.ndarray) -> Ends:
+def find_ends(grid: Grid, lower: np.ndarray, upper: np.ndarray) -> BinEnds:
     """Those of closed intervals (n,) on the original scale; what lies outside the grid counts as
     its nearer end.
     """
@@ -389,7 +389,7 @@ def find_ends(grid: Grid, lower: np.ndarray, upper: np.ndarray) -> Ends:
         ends[0], ends[1] = np.ceil(ends[0] - slack) - 1, np.floor(ends[1] + slack)
     units, of = np.unique(np.clip(ends, lowest - 1, highest), return_inverse=True)
     bins = np.clip(np.searchsorted(grid.edges[1:-1], units, side="right"), 0, len(grid.band) - 1)
-    return Ends(bins, _counts_below(grid, bins, units), of.reshape(ends.shape), units)
+    return BinEnds(bins, _counts_below(grid, bins, units), of.reshape(ends.shape), units)
 
 
 def _rounding(units: np.ndarray | float) -> Any:

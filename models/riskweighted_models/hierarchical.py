@@ -14,14 +14,14 @@ from scipy.stats import norm
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
-from riskweighted.contract.distribution import is_symbolic, once
+from riskweighted.contract.distribution import cached_on_arrays, is_symbolic
 from riskweighted.contract.synthesizer import Blueprint, Draw
 from riskweighted.design.design import Design, build_design, response_values
 from riskweighted.design.transforms import Transform
 from riskweighted.intruder.patterns import known_patterns
-from riskweighted_models.graphs import log_normal_graph, normal_mass_graph
+from riskweighted_models.normal_graphs import log_normal_graph, normal_mass_graph
 from riskweighted_models.normal_parts import normal_mass
-from riskweighted_models.scaling import OfFormula, on_scale
+from riskweighted_models.scaling import OfFormula, transform_response
 
 __all__ = ["GroupedResponse", "Hierarchical"]
 
@@ -49,7 +49,7 @@ class GroupedResponse(NamedTuple):
         """
         design = self.design.at(frame)
         return self._replace(
-            z=on_scale(design.response(frame), self.transform, design.formula),
+            z=transform_response(design.response(frame), self.transform, design.formula),
             predictors=design.centred + design.centre,
             group=_codes(frame, self.groups),
             scale_group=_codes(frame, self.scale_groups),
@@ -228,13 +228,13 @@ class GroupedRecords(NamedTuple):
         return self.prepared.transform.inverse(rng.normal(self.mean, self.sd))
 
 
-@once
+@cached_on_arrays
 def _transformed(prepared: GroupedResponse, y: np.ndarray) -> np.ndarray:
     """A response (n,) on the transformed scale."""
-    return np.array(on_scale(y, prepared.transform, prepared.design.formula))
+    return np.array(transform_response(y, prepared.transform, prepared.design.formula))
 
 
-@once
+@cached_on_arrays
 def _transformed_ends(
     prepared: GroupedResponse, lower: np.ndarray, upper: np.ndarray
 ) -> list[np.ndarray]:

@@ -20,7 +20,7 @@ from riskweighted.contract.distribution import is_symbolic
 from riskweighted.contract.synthesizer import Blueprint, Draw, Tensor
 from riskweighted.design.design import Design, build_design
 from riskweighted.design.formulas import response_name
-from riskweighted.design.tables import Tables
+from riskweighted.design.predictor_tables import Tables
 from riskweighted.sampling.laplace import round_coordinates
 from riskweighted_models.bounds import interval_ends
 from riskweighted_models.continuation import cell_weights
@@ -69,9 +69,9 @@ class Levelled(NamedTuple):
             )
         )
 
-    def placed(self, columns: Tables) -> "Levelled":
+    def from_tables(self, columns: Tables) -> "Levelled":
         """Records of which only the predictors are known, by their model matrix."""
-        return self._on(self.design.placed(columns))
+        return self._on(self.design.from_tables(columns))
 
     def _on(self, design: Design) -> "Levelled":
         """The same levels with a design of other records."""

@@ -10,8 +10,8 @@ from riskweighted.contract.distribution import is_symbolic
 from riskweighted.contract.synthesizer import Blueprint, Draw
 from riskweighted.design.distinct import Distinct
 from riskweighted.sampling.coordinates import free_normal
-from riskweighted_models.graphs import GraphParts
 from riskweighted_models.linear_posterior import LinearLayout, centred_density, linear_density
+from riskweighted_models.normal_graphs import GraphParts
 from riskweighted_models.normal_parts import NormalParts
 from riskweighted_models.raw_columns import ridge
 from riskweighted_models.scaling import (

@@ -6,13 +6,13 @@ import pandas as pd
 
 from riskweighted.common.errors import InputError
 from riskweighted_models.categorical import Categorical
-from riskweighted_models.ordinal import GoingOn
+from riskweighted_models.ordinal import ContinuationRatio
 
 __all__ = ["Logistic"]
 
 
 @dataclass(frozen=True)
-class Logistic(GoingOn, Categorical):
+class Logistic(ContinuationRatio, Categorical):
     """Two levels, of which the second is modelled.
 
     On the raw columns x of the design, centred (METHODS section 5.5)::

@@ -14,9 +14,9 @@ from scipy.special import digamma, gammaln
 
 from riskweighted.contract.synthesizer import Density, Draw
 from riskweighted.design.distinct import Distinct
-from riskweighted.sampling.laplace import Offering, Scaled, mode_of
+from riskweighted.sampling.laplace import DensityWithStarts, ScaleMixtureDensity, mode_of
 from riskweighted_models.column_blocks import ColumnBlocks, column_blocks
-from riskweighted_models.thinning import ROUGH_ABOVE, thinned
+from riskweighted_models.thinning import ROUGH_ABOVE, thin_weights
 
 __all__ = [
     "UNHEARD_OF",
@@ -24,7 +24,7 @@ __all__ = [
     "MixtureRows",
     "log_normalised",
     "mixture_rows",
-    "offering",
+    "offer_starts",
     "separate_modes",
 ]
 
@@ -66,7 +66,7 @@ class MixtureRows:
         """Every so-manieth row of those with weight (R,), each with more of it, and their
         weights.
         """
-        weight = thinned(weight)
+        weight = thin_weights(weight)
         kept = np.flatnonzero(weight > 0)
         cells, cell = np.unique(self.cell[kept], return_inverse=True)
         fewer = MixtureRows(
@@ -278,7 +278,7 @@ def log_normalised(log_shares: np.ndarray) -> np.ndarray:
     return np.asarray(log_shares - (top + np.log(np.exp(log_shares - top).sum(axis=0))))
 
 
-def offering(
+def offer_starts(
     layout: ComponentVector,
     weight: np.ndarray,
     density: Density,
@@ -305,9 +305,9 @@ def offering(
         rough if roughly and (weight > 0).sum() > ROUGH_ABOVE else None,
     )
     if "log_tau" not in at:
-        return Offering(density, *offered)
+        return DensityWithStarts(density, *offered)
     unit = np.ones(at["deviation"].stop - at["deviation"].start)
-    return Scaled(
+    return ScaleMixtureDensity(
         density, *offered, log_scale=at["log_tau"].start, scaled=at["deviation"], unit=unit
     )
 

@@ -14,11 +14,16 @@ from typing import ClassVar
 import numpy as np
 
 from riskweighted.contract.synthesizer import Density, Draw
-from riskweighted_models.kernels.mixtures import mixture_sum
+from riskweighted_models.kernels.mixture_sums import mixture_sum
 from riskweighted_models.kernels.normals import interval_sum
 from riskweighted_models.kernels.wholes import add_prior, pull_back, take_apart
 from riskweighted_models.mixture import slopes_of, weights_of
-from riskweighted_models.mixture_layout import UNHEARD_OF, ComponentVector, log_normalised, offering
+from riskweighted_models.mixture_layout import (
+    UNHEARD_OF,
+    ComponentVector,
+    log_normalised,
+    offer_starts,
+)
 
 __all__ = ["MixtureLayout", "mixture_density"]
 
@@ -248,7 +253,7 @@ def mixture_density(
             gradient[at["gate"]] += rows.blocks.pulled(by_share).ravel()
         return value
 
-    return offering(
+    return offer_starts(
         layout, weight, density, mixture_density, _beginnings, _wide, roughly=taken is None
     )
 

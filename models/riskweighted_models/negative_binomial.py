@@ -10,7 +10,7 @@ import pytensor.tensor as pt
 from scipy.special import betainc, betaincc, gammaln, logsumexp, xlogy
 
 from riskweighted.common.errors import InputError
-from riskweighted.contract.distribution import is_symbolic, once
+from riskweighted.contract.distribution import cached_on_arrays, is_symbolic
 from riskweighted.contract.synthesizer import Blueprint, Draw
 from riskweighted.design.design import Design, build_design, response_values
 from riskweighted.design.distinct import Distinct
@@ -281,7 +281,7 @@ class _Ends(NamedTuple):
     of: np.ndarray
 
 
-@once
+@cached_on_arrays
 def _distinct_ends(prepared: DistinctCounts, lower: np.ndarray, upper: np.ndarray) -> _Ends:
     """An end that several intervals of a design share is looked at once."""
     n, cell = len(prepared.which), prepared.cell[prepared.which]
@@ -295,7 +295,7 @@ def _distinct_ends(prepared: DistinctCounts, lower: np.ndarray, upper: np.ndarra
     return _Ends(distinct[:, 1:], distinct[:, 0].astype(int), below, last, of.reshape(-1))
 
 
-@once
+@cached_on_arrays
 def _pairs(prepared: DistinctCounts, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The distinct pairs of a value of y (n,) and a design, and which of them each record has."""
     rows = mixture_rows(Distinct(prepared.whitened, prepared.cell[prepared.which]), y)

@@ -13,7 +13,6 @@ from riskweighted.common.errors import InputError
 from riskweighted.contract.distribution import is_symbolic
 from riskweighted.contract.synthesizer import Blueprint, Draw
 from riskweighted.sampling.coordinates import free_normal
-from riskweighted_models.graphs import GraphParts
 from riskweighted_models.mixture import (
     check_mixture,
     component_weights,
@@ -25,6 +24,7 @@ from riskweighted_models.mixture import (
 )
 from riskweighted_models.mixture_layout import MixtureRows, mixture_rows
 from riskweighted_models.mixture_posterior import MixtureLayout, mixture_density
+from riskweighted_models.normal_graphs import GraphParts
 from riskweighted_models.normal_parts import NormalParts
 from riskweighted_models.raw_columns import ridge, root_of_inverse
 from riskweighted_models.scaling import (

@@ -15,7 +15,7 @@ from riskweighted_models.kernels.ratios import fill_by_odds, logs_of_own
 from riskweighted_models.level_densities import LARGEST, Continuation, places_of
 from riskweighted_models.level_model import INTERCEPT_SD, Levelled, LevelModel
 
-__all__ = ["GoingOn", "Ordinal"]
+__all__ = ["ContinuationRatio", "Ordinal"]
 
 _DRIFT_SD = 0.5
 
@@ -32,7 +32,7 @@ class _Moderate(NamedTuple):
 
 
 @dataclass(frozen=True)
-class GoingOn(LevelModel):
+class ContinuationRatio(LevelModel):
     """Base of the models of the logits of going on to a higher level; coefficients: intercepts,
     slopes, and drifts where slopes drift.
 
@@ -116,7 +116,7 @@ class GoingOn(LevelModel):
 
 
 @dataclass(frozen=True)
-class Ordinal(GoingOn, Categorical):
+class Ordinal(ContinuationRatio, Categorical):
     """Ordered levels 0, ..., K - 1 by continuation-ratio logits.
 
     On the raw columns x of the design, centred (METHODS section 5.5)::

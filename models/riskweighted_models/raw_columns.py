@@ -9,7 +9,7 @@ from scipy import linalg
 
 from riskweighted.design.design import Design
 from riskweighted.design.distinct import Distinct, median_of_rows
-from riskweighted.design.levels import indicators
+from riskweighted.design.level_weights import indicators
 
 __all__ = ["RawColumns", "raw_columns", "ridge", "root_of_inverse"]
 

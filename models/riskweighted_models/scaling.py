@@ -11,13 +11,13 @@ import pandas as pd
 from riskweighted.common.checks import is_number
 from riskweighted.common.errors import InputError
 from riskweighted.contract.centring import Centring
-from riskweighted.contract.distribution import once
+from riskweighted.contract.distribution import cached_on_arrays
 from riskweighted.design.design import Design, build_design, response_values
 from riskweighted.design.formulas import response_name
-from riskweighted.design.tables import Tables
+from riskweighted.design.predictor_tables import Tables
 from riskweighted.design.transforms import Transform
-from riskweighted_models.bounds import Bounds, Found, check_within, checked_bounds
-from riskweighted_models.graphs import GraphParts
+from riskweighted_models.bounds import Bounds, FoundBoundsMark, check_within, checked_bounds
+from riskweighted_models.normal_graphs import GraphParts
 from riskweighted_models.normal_parts import NormalParts
 from riskweighted_models.raw_columns import RawColumns, raw_columns
 
@@ -27,8 +27,8 @@ __all__ = [
     "ScaledResponse",
     "StandardUnits",
     "expected_masses",
-    "on_scale",
     "standard_units",
+    "transform_response",
 ]
 
 
@@ -67,28 +67,28 @@ class ScaledResponse(NamedTuple):
             z=standard_units(self, design.response(frame)), design=design, raw=self.raw.at(design)
         )
 
-    def placed(self, columns: Tables) -> "ScaledResponse":
+    def from_tables(self, columns: Tables) -> "ScaledResponse":
         """Records of which only the predictors are known, by their model matrix."""
-        design = self.design.placed(columns)
+        design = self.design.from_tables(columns)
         return self._replace(
             z=np.full(len(columns), np.nan), design=design, raw=self.raw.at(design)
         )
 
 
-def on_scale(y: np.ndarray, transform: Transform, formula: str) -> np.ndarray:
+def transform_response(y: np.ndarray, transform: Transform, formula: str) -> np.ndarray:
     """A response (m,) on the model's scale; NaN where all of it is missing."""
     return y if np.isnan(y).all() else transform.forward(y, response_name(formula))
 
 
-@once
+@cached_on_arrays
 def standard_units(prepared: ScaledResponse, y: np.ndarray) -> np.ndarray:
     """A response (m,) in standard units; NaN where all of it is missing."""
     return (
-        on_scale(y, prepared.transform, prepared.design.formula) - prepared.location
+        transform_response(y, prepared.transform, prepared.design.formula) - prepared.location
     ) / prepared.scale
 
 
-@once
+@cached_on_arrays
 def _standard_ends(
     prepared: ScaledResponse, lower: np.ndarray, upper: np.ndarray
 ) -> list[np.ndarray]:
@@ -211,7 +211,7 @@ class StandardUnits(OfFormula):
         """Location and scale where they are left to the data, and bounds that were found there."""
         return (
             *(("location", "scale") if self.location is None else ()),
-            *(("support",) if isinstance(self.support, Found) else ()),
+            *(("support",) if isinstance(self.support, FoundBoundsMark) else ()),
         )
 
     def unbounded(self) -> Self:

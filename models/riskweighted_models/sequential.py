@@ -13,20 +13,21 @@ from riskweighted.common.checks import check_choice, check_names, check_text
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import holds_numbers
 from riskweighted.common.groups import most_categories
+from riskweighted.common.replaced import refuse_replaced
 from riskweighted.common.settings import as_tuples
 from riskweighted.common.units import Units
 from riskweighted.contract.synthesizer import Synthesizer, load_synthesizer
 from riskweighted.design.formulas import split_formula
 from riskweighted.sequence.declared import stated_codes
+from riskweighted.sequence.edit_rules import Rules, Structure
 from riskweighted.sequence.products import Product, read_products
 from riskweighted.sequence.recoding import RECODINGS
-from riskweighted.sequence.rules import Rules, Structure
 from riskweighted_models.bounds import NONE
 
 __all__ = ["Sequential"]
 
 # settings of a variable that are not its model's
-_OWN = ("model", "formula", "codes", "when", "otherwise")
+_OWN = ("model", "formula", "codes", "applies_if", "else_value")
 _MOST_COUNTS = 40  # different numbers that are modelled one by one
 _RECORDS_PER_COUNT = 20
 _FEWEST_AMOUNTS = 20  # different amounts that a model of a continuous variable needs
@@ -68,8 +69,8 @@ class Sequential:
     settings : mapping of variable to mapping, optional
         What differs from the above: ``model`` (a registered synthesizer), ``formula`` (of
         predictors and earlier variables; a missing level is then "missing", a number that is no
-        amount the mean), ``codes`` (special codes, and spikes such as 0), ``when`` and
-        ``otherwise`` (a structural rule), and settings of the model, such as ``support``,
+        amount the mean), ``codes`` (special codes, and spikes such as 0), ``applies_if`` and
+        ``else_value`` (a structural rule), and settings of the model, such as ``support``,
         ``levels`` or ``heaping``. Of a predictor: ``codes``, values of it that are no amounts.
     order : sequence of (start, end), optional
         Pairs of variables of which the first is never greater.
@@ -81,7 +82,7 @@ class Sequential:
     sums : sequence of (total, part, ...), optional
         Amounts that add up: whichever is drawn last is computed and not drawn. A difference is a
         sum: c = a - b is ``("a", "b", "c")``.
-    on_broken : {"error", "leave-out"}
+    violations : {"error", "exclude"}
         What becomes of confidential records that break a rule: refused, or left out of the fit of
         the rule's variable.
     recoding : {"plain", "statuses"}
@@ -114,7 +115,7 @@ class Sequential:
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     order: Sequence[Sequence[str]] = ()
     forbidden: Sequence[str] = ()
-    on_broken: str = "error"
+    violations: str = "error"
     recoding: str = RECODINGS[0]
     implied: Sequence[Sequence[str]] = ()
     sums: Sequence[Sequence[str]] = ()
@@ -209,6 +210,8 @@ class Sequential:
     def _check_own(self, variable: str) -> None:
         """Refuse settings of a variable that can be known to be wrong without its data."""
         given, place = self._own(variable), f"variable {variable!r}:"
+        for name in given:
+            refuse_replaced("setting", f"synthesizer.variables.{name}")
         check_text(given.get("model"), f"{place} model", optional=True)
         check_text(given.get("formula"), f"{place} formula", optional=True)
         if "formula" in given and split_formula(given["formula"]).response != variable:
@@ -257,7 +260,7 @@ class Sequential:
         """Structural values, pairs with an order, forbidden combinations."""
         structures = (
             Structure.read(
-                name, given.get("when"), given.get("otherwise"), f"variable {name!r}: rule"
+                name, given.get("applies_if"), given.get("else_value"), f"variable {name!r}: rule"
             )
             for name, given in self.settings.items()
         )
@@ -268,7 +271,7 @@ class Sequential:
             self.forbidden,
             stated,
             self.codes,
-            self.on_broken,
+            self.violations,
             implied=self.implied,
             sums=self.sums,
         )

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-__all__ = ["ROUGH_ABOVE", "thinned"]
+__all__ = ["ROUGH_ABOVE", "thin_weights"]
 
 _ROUGH, ROUGH_ABOVE = 20_000, 50_000  # how many, and of how many or more
 
 
-def thinned(weight: np.ndarray) -> np.ndarray:
+def thin_weights(weight: np.ndarray) -> np.ndarray:
     """Weights (n,) of every so-manieth record that has any, with the sum of all; elsewhere 0."""
     used = np.flatnonzero(weight > 0)
     step = -(-len(used) // _ROUGH)

@@ -16,15 +16,15 @@ from riskweighted.common.checks import is_number
 from riskweighted.common.errors import InputError
 from riskweighted.common.found import FoundNumbers, found_numbers, is_found
 from riskweighted.contract.centring import Centring
-from riskweighted.contract.distribution import is_symbolic, once
-from riskweighted.contract.layout import EndToEnd
+from riskweighted.contract.distribution import cached_on_arrays, is_symbolic
 from riskweighted.contract.synthesizer import Blueprint, Density, Draw
+from riskweighted.contract.vector_layout import EndToEnd
 from riskweighted.design.design import build_design, response_values
 from riskweighted.design.formulas import response_name
 from riskweighted.design.precision import find_precision
 from riskweighted_models.bounds import (
     Bounds,
-    Found,
+    FoundBoundsMark,
     check_within,
     checked_bounds,
     interval_ends,
@@ -134,7 +134,7 @@ class Transformation(OfFormula):
         unit of the grid, which always is.
         """
         bounds = checked_bounds(self.support)
-        open_above = bounds is None or np.isinf(bounds.high) or isinstance(bounds, Found)
+        open_above = bounds is None or np.isinf(bounds.high) or isinstance(bounds, FoundBoundsMark)
         left = {
             "support": open_above,
             "knots": self.knots is None,
@@ -340,16 +340,18 @@ class BinnedGraph(NamedTuple):
         return pt.maximum(high - low, 0.0)
 
 
-@once
+@cached_on_arrays
 def _recorded(prepared: Binned, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Bin and heap of values (n,)."""
     return place_values(y, prepared.grid, prepared.bounds, response_name(prepared.design.formula))
 
 
-_ends = once(find_ends)  # on a grid, which records share whatever their predictors are drawn to be
+_ends = cached_on_arrays(
+    find_ends
+)  # on a grid, which records share whatever their predictors are drawn to be
 
 
-@once
+@cached_on_arrays
 def _masses(prepared: Binned, lower: np.ndarray, upper: np.ndarray) -> Callable[[Draw], np.ndarray]:
     """From parameters to the masses of intervals."""
     n = len(prepared.bins)

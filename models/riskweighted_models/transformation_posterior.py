@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytensor.tensor as pt
 
-from riskweighted.contract.layout import EndToEnd
 from riskweighted.contract.synthesizer import Density, Draw, Tensor
-from riskweighted.sampling.laplace import Independent, Offering, Scaled
+from riskweighted.contract.vector_layout import EndToEnd
+from riskweighted.sampling.laplace import DensityWithStarts, Independent, ScaleMixtureDensity
 from riskweighted_models.column_blocks import column_blocks
 from riskweighted_models.grid import Grid
+from riskweighted_models.kernels.bin_points import heaped_sum
 from riskweighted_models.kernels.bins import (
     CUBIC,
     LINEAR,
@@ -22,11 +23,10 @@ from riskweighted_models.kernels.bins import (
     in_blocks,
     weighted_sum,
 )
-from riskweighted_models.kernels.points import heaped_sum
-from riskweighted_models.thinning import ROUGH_ABOVE, thinned
+from riskweighted_models.thinning import ROUGH_ABOVE, thin_weights
 
 __all__ = [
-    "Cells",
+    "LikelihoodCells",
     "density_of",
     "gamma_of",
     "log_bins_graph",
@@ -55,7 +55,7 @@ _SINGLE_SD = 2.0
 _LOG_TAU = float(np.log(0.5))
 
 
-class Cells(NamedTuple):
+class LikelihoodCells(NamedTuple):
     """What the likelihood depends on: distinct designs, their pairs with bins, and what values are
     heaped on. Confidential.
 
@@ -105,7 +105,7 @@ class Cells(NamedTuple):
         }
 
 
-def priors(cells: Cells) -> dict[str, Tensor]:
+def priors(cells: LikelihoodCells) -> dict[str, Tensor]:
     """The parameters, as variables of the ``pm.Model`` around."""
     import pymc as pm
 
@@ -122,9 +122,11 @@ def priors(cells: Cells) -> dict[str, Tensor]:
     return drawn
 
 
-def written_sum(theta: Mapping[str, Tensor], cells: Cells, data: Mapping[str, Tensor]) -> Tensor:
+def written_sum(
+    theta: Mapping[str, Tensor], cells: LikelihoodCells, data: Mapping[str, Tensor]
+) -> Tensor:
     """The weighted log-likelihood as METHODS section 5 writes it, for the weights of
-    `Cells.weigh`.
+    `LikelihoodCells.weigh`.
     """
     log_mass = log_bins_graph(theta, cells.rows, cells.grid)
     normaliser = pt.logsumexp(log_mass, axis=0)
@@ -186,7 +188,9 @@ def _log_one_less_exp(x: Tensor) -> Tensor:
     return pt.log(2 * share) - pt.log1p(share)
 
 
-def density_of(cells: Cells, alpha: np.ndarray, expected: np.ndarray | None = None) -> Density:
+def density_of(
+    cells: LikelihoodCells, alpha: np.ndarray, expected: np.ndarray | None = None
+) -> Density:
     """The posterior for weights alpha (n,): from a vector (d,) to its log density, up to a
     constant, and gradient (d,).
 
@@ -204,7 +208,9 @@ def _without_heaping(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, tuple[i
     return {name: shape for name, shape in shapes.items() if name != "log_heaping"}
 
 
-def _densities_of_heaps(cells: Cells, heaped: np.ndarray) -> Iterator[tuple[int, Density]]:
+def _densities_of_heaps(
+    cells: LikelihoodCells, heaped: np.ndarray
+) -> Iterator[tuple[int, Density]]:
     """The size and density of each decade's heaping parameters, one decade after the other as they
     stand in the vector.
 
@@ -234,7 +240,9 @@ def _density_of_heaps(
     return value - 0.5 * precision * float(off @ off), slope - precision * off
 
 
-def _density_of_bins(cells: Cells, alpha: np.ndarray, expected: np.ndarray | None) -> Density:
+def _density_of_bins(
+    cells: LikelihoodCells, alpha: np.ndarray, expected: np.ndarray | None
+) -> Density:
     """The posterior of all other parameters."""
     weights, shapes, grid = cells.weigh(alpha), _without_heaping(cells.shapes), cells.grid
     used, taken = weights["design_weight"] > 0, np.zeros((0, 0, 0))
@@ -312,15 +320,15 @@ def _density_of_bins(cells: Cells, alpha: np.ndarray, expected: np.ndarray | Non
         return np.array([prior(vector)[0] + likelihood(vector, False)[0] for vector in vectors])
 
     if "step" not in places:
-        return Offering(density, heights=heights)
+        return DensityWithStarts(density, heights=heights)
     thin = expected is None and (alpha > 0).sum() > ROUGH_ABOVE
-    rough = partial(_density_of_bins, cells, thinned(alpha), None) if thin else None
+    rough = partial(_density_of_bins, cells, thin_weights(alpha), None) if thin else None
     scale = {
         "log_scale": places["log_tau"].start,
         "scaled": places["step"],
         "unit": np.sqrt(np.diff(grid.knots)),
     }
-    return Scaled(density, rough=rough, heights=heights, **scale)
+    return ScaleMixtureDensity(density, rough=rough, heights=heights, **scale)
 
 
 def predictor_of(theta: Draw, rows: np.ndarray) -> np.ndarray:

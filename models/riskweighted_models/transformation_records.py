@@ -14,21 +14,21 @@ from riskweighted.contract.synthesizer import Draw
 from riskweighted.design.design import Design
 from riskweighted.design.distinct import Distinct
 from riskweighted.design.formulas import response_name
-from riskweighted.design.tables import Tables
-from riskweighted_models.bounds import Bounds, Found, check_within
-from riskweighted_models.grid import Ends, Grid, class_of
-from riskweighted_models.kernels.bins import bin_probabilities
-from riskweighted_models.kernels.points import (
-    by_design,
+from riskweighted.design.predictor_tables import Tables
+from riskweighted_models.bounds import Bounds, FoundBoundsMark, check_within
+from riskweighted_models.grid import BinEnds, Grid, class_of
+from riskweighted_models.kernels.bin_points import (
     masses_between,
     pick_bins,
     probabilities_of,
     shares_below,
+    sort_by_design,
     units_reaching,
 )
+from riskweighted_models.kernels.bins import bin_probabilities
 from riskweighted_models.raw_columns import RawColumns
 from riskweighted_models.transformation_posterior import (
-    Cells,
+    LikelihoodCells,
     gamma_of,
     point_weight,
     predictor_of,
@@ -100,7 +100,7 @@ class Designs:
         start = np.concatenate([[0], ends[used]])
         return cls(
             rows if len(used) == len(rows) else rows[used],
-            by_design(which, records, ends - counts),
+            sort_by_design(which, records, ends - counts),
             start,
             kept,
         )
@@ -157,9 +157,9 @@ class Binned:
         )
         return replace(self, design=design, raw=self.raw.at(design), bins=bins, heap=heap)
 
-    def placed(self, columns: Tables) -> "Binned":
+    def from_tables(self, columns: Tables) -> "Binned":
         """Records of which only the predictors are known, by their model matrix."""
-        design = self.design.placed(columns)
+        design = self.design.from_tables(columns)
         nowhere = np.full(len(columns), -1)
         return replace(
             self, design=design, raw=self.raw.at(design), bins=nowhere, heap=np.zeros_like(nowhere)
@@ -196,7 +196,7 @@ class Binned:
         return place
 
     @cached_property
-    def cells(self) -> Cells:
+    def cells(self) -> LikelihoodCells:
         """What the likelihood depends on."""
         rows, which = self.distinct
         bins, heaps = self.grid.points.shape
@@ -206,7 +206,7 @@ class Binned:
         units = np.log(self.grid.heaps.astype(float))[first % heaps][
             self.heap_of.ravel()[first] >= 0
         ]
-        return Cells(
+        return LikelihoodCells(
             rows,
             which,
             of_pair.reshape(-1),
@@ -225,10 +225,10 @@ def place_values(
     """Bin and heap of values (n,), -1 and 0 where they are missing."""
     there = ~np.isnan(values)
     # beyond those that were found in the file a few of its values lie, maybe all in these records
-    if not isinstance(bounds, Found):
+    if not isinstance(bounds, FoundBoundsMark):
         check_within(values[there], bounds, name)
     filled = np.where(there, values, grid.edges[0] * grid.unit)
-    if isinstance(bounds, Found):
+    if isinstance(bounds, FoundBoundsMark):
         filled = np.clip(filled, *bounds)
     heap = (
         class_of(grid.in_units(filled), grid.heaps)
@@ -257,7 +257,7 @@ def pick_record_bins(theta: Draw, designs: Designs, grid: Grid, place: np.ndarra
 
 
 def masses_of(
-    designs: Designs, grid: Grid, ends: Ends, heap_of: np.ndarray
+    designs: Designs, grid: Grid, ends: BinEnds, heap_of: np.ndarray
 ) -> Callable[[Draw], np.ndarray]:
     """From parameters to the probability of each record's interval, (n,); 0 for one that no design
     has.
@@ -276,7 +276,7 @@ def masses_of(
 
 
 def interval_table(
-    theta: Draw, designs: Designs, grid: Grid, ends: Ends, weight: np.ndarray
+    theta: Draw, designs: Designs, grid: Grid, ends: BinEnds, weight: np.ndarray
 ) -> np.ndarray:
     """The probability of each of some intervals (G,) for every record, (n, G)."""
     shares = shares_below(ends.bins, ends.counts, weight)
@@ -290,7 +290,7 @@ def interval_table(
 
 
 def inverse_masses(
-    theta: Draw, designs: Designs, grid: Grid, ends: Ends, heap_of: np.ndarray, share: np.ndarray
+    theta: Draw, designs: Designs, grid: Grid, ends: BinEnds, heap_of: np.ndarray, share: np.ndarray
 ) -> np.ndarray:
     """The value up to which each record's interval has this share (n,) of its probability, (n,);
     NaN where it has none.

@@ -19,7 +19,6 @@ from riskweighted.common.frames import with_columns
 from riskweighted.common.settings import as_tuples
 from riskweighted.contract.centring import Centring
 from riskweighted.contract.distribution import is_symbolic
-from riskweighted.contract.layout import EndToEnd, Joined, layout_of, n_parameters
 from riskweighted.contract.synthesizer import (
     Blueprint,
     ContractError,
@@ -30,12 +29,13 @@ from riskweighted.contract.synthesizer import (
     data_dependent,
     load_synthesizer,
 )
+from riskweighted.contract.vector_layout import EndToEnd, Joined, layout_of, n_parameters
 from riskweighted.design.design import build_design, response_values
 from riskweighted.design.precision import find_precision
 from riskweighted.sampling.laplace import Independent
 from riskweighted_models.bounds import (
     Bounds,
-    Found,
+    FoundBoundsMark,
     as_setting,
     check_within,
     checked_bounds,
@@ -59,7 +59,7 @@ from riskweighted_models.two_part_records import (
     TwoPartGraph,
     TwoPartRecords,
     TwoParts,
-    filled,
+    fill_by_rank,
     point_of,
     status_of,
 )
@@ -189,7 +189,7 @@ class TwoPart(OfFormula):
         low, high = bounds
         amounts = ~np.isin(values, self.codes)
         check_within(values[amounts], bounds, self.target)
-        if isinstance(bounds, Found):  # a loss where there should be none is a zero
+        if isinstance(bounds, FoundBoundsMark):  # a loss where there should be none is a zero
             values = np.where(amounts, np.clip(values, low, high), values)
         design = build_design(self.formula, data)
         statuses = self._statuses(values)
@@ -253,7 +253,7 @@ class TwoPart(OfFormula):
         sign: str,
     ) -> Part:
         """The model of the members of a sign, prepared for their sizes among those of all (n,)."""
-        sized = _in_dtype(filled(sizes, member), data[self.target].dtype)
+        sized = _in_dtype(fill_by_rank(sizes, member), data[self.target].dtype)
         frame = with_columns(data, {self.target: sized})
         try:
             if sign == NEGATIVE and isinstance(synthesizer, Transformation):

@@ -12,12 +12,12 @@ import pandas as pd
 import pytensor.tensor as pt
 
 from riskweighted.common.frames import with_columns
-from riskweighted.contract.distribution import Records, fixed, once
+from riskweighted.contract.distribution import Records, cached_on_arrays, read_only
 from riskweighted.contract.synthesizer import Draw, Synthesizer
 from riskweighted.design.design import Design
 from riskweighted.design.formulas import response_name
-from riskweighted.design.tables import Tables
-from riskweighted_models.bounds import Bounds, Found, check_within, interval_ends
+from riskweighted.design.predictor_tables import Tables
+from riskweighted_models.bounds import Bounds, FoundBoundsMark, check_within, interval_ends
 from riskweighted_models.raw_columns import RawColumns
 from riskweighted_models.status import StatusCells, log_status_graph, probabilities
 from riskweighted_models.transformation import Transformation
@@ -30,7 +30,7 @@ __all__ = [
     "TwoPartGraph",
     "TwoPartRecords",
     "TwoParts",
-    "filled",
+    "fill_by_rank",
     "point_of",
     "status_of",
 ]
@@ -78,7 +78,7 @@ class TwoParts:
         design = self.design.at(frame)
         name = response_name(self.design.formula)
         values = design.response(frame)
-        if not isinstance(self.bounds, Found):
+        if not isinstance(self.bounds, FoundBoundsMark):
             check_within(values[~np.isnan(values)], self.bounds, name)
         values = self.inside(values)
         status = status_of(values, self.statuses)
@@ -87,7 +87,7 @@ class TwoParts:
             member = status == (self.statuses.index(sign))
             others = frame.drop(columns=[name], errors="ignore")
             rows = (
-                with_columns(frame, {name: filled(np.abs(values), member)})
+                with_columns(frame, {name: fill_by_rank(np.abs(values), member)})
                 if member.any()
                 else others
             )
@@ -97,24 +97,27 @@ class TwoParts:
     def inside(self, values: np.ndarray) -> np.ndarray:
         """Amounts among values (n,) moved inside bounds that were found, as `prepare` does: one
         beyond them would stand for many where members are few."""
-        if not isinstance(self.amounts, Found):
+        if not isinstance(self.amounts, FoundBoundsMark):
             return values
         codes = [status for status in self.statuses if not isinstance(status, str)]
         return np.where(np.isin(values, codes), values, np.clip(values, *self.amounts))
 
     @property
-    def placed(self) -> Callable[[Tables], "TwoParts"] | None:
+    def from_tables(self) -> Callable[[Tables], "TwoParts"] | None:
         """Records of which only the predictors are known, by their model matrix; None where a model
         of values cannot be told so.
         """
         return (
             self._placed
-            if all(callable(getattr(part.prepared, "placed", None)) for part in self.parts.values())
+            if all(
+                callable(getattr(part.prepared, "from_tables", None))
+                for part in self.parts.values()
+            )
             else None
         )
 
     def _placed(self, columns: Tables) -> "TwoParts":
-        design, n, parts = self.design.placed(columns), len(columns), {}
+        design, n, parts = self.design.from_tables(columns), len(columns), {}
         for sign, part in self.parts.items():
             known = (
                 columns
@@ -122,7 +125,7 @@ class TwoParts:
                 else Tables((), n)
             )
             parts[sign] = Part(
-                part.synthesizer, part.prepared.placed(known), np.zeros(n, dtype=bool)
+                part.synthesizer, part.prepared.from_tables(known), np.zeros(n, dtype=bool)
             )
         return replace(
             self, design=design, raw=self.raw.at(design), status=np.full(n, -1), parts=parts
@@ -134,7 +137,7 @@ class TwoParts:
         return StatusCells(*self.raw.distinct, self.status, self.sloped, len(self.statuses))
 
 
-def filled(values: np.ndarray, member: np.ndarray) -> np.ndarray:
+def fill_by_rank(values: np.ndarray, member: np.ndarray) -> np.ndarray:
     """Values (n,) of the members; elsewhere theirs by even steps of rank, so that every record has
     one.
 
@@ -323,7 +326,7 @@ class TwoPartGraph:
         return part.synthesizer.distribution(_part_of(self.theta, sign), part.prepared)
 
 
-@once
+@cached_on_arrays
 def _told_apart(
     prepared: TwoParts, y: np.ndarray
 ) -> tuple[np.ndarray, dict[str, tuple[np.ndarray, np.ndarray]]]:
@@ -334,7 +337,7 @@ def _told_apart(
     for sign in prepared.parts:
         member = status == prepared.statuses.index(sign)
         if member.any():
-            amounts[sign] = member, fixed(filled(np.abs(y), member))
+            amounts[sign] = member, read_only(fill_by_rank(np.abs(y), member))
     return status, amounts
 
 
@@ -350,15 +353,15 @@ def _cut(prepared: TwoParts, lower: np.ndarray, upper: np.ndarray) -> _Cut:
     )
 
 
-@once
+@cached_on_arrays
 def _cut_to_status(statuses: tuple[float | str, ...], low: np.ndarray, high: np.ndarray) -> _Cut:
     """The same by statuses alone, which records share whatever their predictors are drawn to be."""
     cut: _Cut = []
     for status in statuses:
         if status in (POSITIVE, NEGATIVE):
-            # `once` holds no array by which it finds
+            # `cached_on_arrays` holds no array by which it finds
             ends = (low.copy(), high.copy()) if status == POSITIVE else (-high, -low)
-            cut.append((status, tuple(fixed(end) for end in ends)))
+            cut.append((status, tuple(read_only(end) for end in ends)))
         else:
             cut.append((status, ((low <= point_of(status)) & (point_of(status) <= high),)))
     return cut

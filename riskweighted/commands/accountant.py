@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from riskweighted.commands.terminal import print_table, say, show_json
+from riskweighted.commands.terminal import print_info, print_json, print_table
 
 
 def accountant(
@@ -25,8 +25,8 @@ def accountant(
     is only measured.
     """
     from riskweighted.risk.accountant import EMPIRICAL, PROVED, accountant as add_up
-    from riskweighted.runs.guaranteed import releases_of
-    from riskweighted.weights.names import parse_scheme
+    from riskweighted.runs.guarantee_checks import releases_of
+    from riskweighted.weights.scheme_names import parse_scheme
 
     schemes = None if scheme is None else [parse_scheme(text).text for text in scheme]
     table = add_up(releases_of(runs, schemes), delta)
@@ -34,17 +34,17 @@ def accountant(
         table[table["kind"] == kind].drop(columns="kind").set_index("release")
         for kind in (PROVED, EMPIRICAL)
     )
-    show_json(
+    print_json(
         "accountant", delta=delta, proved=proved.reset_index(), measured=measured.reset_index()
     )
     if len(proved):
         print_table(proved, "What is proved")
-        say("Of the same persons. Tables, figures and tuning are outside epsilon.")
+        print_info("Of the same persons. Tables, figures and tuning are outside epsilon.")
     if len(measured):
         shown = measured[["datasets", "epsilon"]].rename(columns={"epsilon": "2 L Delta"})
         print_table(shown, "Measured, no guarantee: fits that are not censored")
-        say(
+        print_info(
             "Delta is the largest influence over some posterior draws at fixed weights (METHODS "
             "section 9.1): it bounds nothing."
         )
-        say("Nothing is proved of these releases, nor of all of them together.")
+        print_info("Nothing is proved of these releases, nor of all of them together.")

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from riskweighted.commands.terminal import loading, reporter, say, show, show_json
+from riskweighted.commands.terminal import (
+    loading_step,
+    print_info,
+    print_json,
+    print_result,
+    reporter,
+)
 from riskweighted.common.atomic import write_file
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.text import as_argument, plain
@@ -67,7 +73,7 @@ def advise(
         raise InputError(f"--out {out.name!r} must end in .toml")
     if out is not None and out.exists():
         raise InputError(f"{str(out)!r} exists: choose another file (--out)")
-    with loading("PyMC"):
+    with loading_step("PyMC"):
         from riskweighted.runs.advice import Advice, advise as advice_of
         from riskweighted.runs.refusals import outlook
     with reporter().step("looking for what to do"):
@@ -78,7 +84,7 @@ def advise(
             advice = [Advice("a release is refused whatever the scheme", against), *advice]
         advice = [replace(each, what=_typed(each.what, run, file)) for each in advice]
     written = _write(settings, data, advice, out or _beside(file, run)) if apply else None
-    show_json(
+    print_json(
         "advise",
         advice=[
             {"reason": each.reason, "what": each.what, "changes the study": each.change is not None}
@@ -87,7 +93,7 @@ def advise(
         results=written,
     )
     for line in _lines(advice, run, written, full=full):
-        say(line)
+        print_info(line)
 
 
 def _typed(text: str, run: Path, file: Path | None) -> str:
@@ -192,7 +198,7 @@ def _write(study: "Study", data: "pd.DataFrame", advice: "Sequence[Advice]", fil
     """The study with what was advised; its owner's only, since it may hold codes that were found in
     the data.
     """
-    from riskweighted.runs.advice import applied
+    from riskweighted.runs.advice import apply_advice
     from riskweighted.runs.choice import study_text
 
     if not any(each.change for each in advice):
@@ -200,7 +206,7 @@ def _write(study: "Study", data: "pd.DataFrame", advice: "Sequence[Advice]", fil
             "no advice is a change of the study file that is ours to make: `riskweighted advise` "
             "without --apply says what there is"
         )
-    changed, made = applied(study, data, advice)
+    changed, made = apply_advice(study, data, advice)
     remark = [
         "`riskweighted advise` changed:",
         *(plain(each.what) for each in made),
@@ -223,6 +229,6 @@ def _lines(
     if len(advice) > len(shown):
         yield f"{len(advice) - len(shown)} more: --full"
     if written is not None:
-        show(f"Next: riskweighted run {as_argument(str(written))}")
+        print_result(f"Next: riskweighted run {as_argument(str(written))}")
     elif any(each.change for each in advice):
         yield f"Next: riskweighted advise {as_argument(str(run))} --apply"

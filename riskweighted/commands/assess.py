@@ -14,21 +14,21 @@ from riskweighted.commands.terminal import (
     Codes,
     MinRadius,
     Radius,
-    loading,
-    manner,
+    loading_step,
+    print_info,
+    print_json,
+    print_result,
+    print_stderr,
     print_table,
     reporter,
-    say,
     scenario_of,
-    show,
-    show_json,
     split,
-    tell,
+    verbosity,
 )
 from riskweighted.common.atomic import write_file
 from riskweighted.common.errors import InputError
 from riskweighted.common.extras import optional
-from riskweighted.common.folders import opened
+from riskweighted.common.folders import open_folder
 from riskweighted.common.text import as_argument
 
 if TYPE_CHECKING:
@@ -167,14 +167,14 @@ def assess(
     if out is not None:
         optional("matplotlib", "the map (--out)")
         optional("jinja2", "the page (--out)")
-    with nullcontext() if out is None else opened(out, "an assessment") as working:
+    with nullcontext() if out is None else open_folder(out, "an assessment") as working:
         table, scenario = _scenario(
             confidential, known, synthesized, codes=codes, categorical=split(categorical), **balls
         )
         synthetic_of = _read(tools)
         notes = _notes_on_codes(table, scenario)
         for note in notes:
-            tell(f"note: {note}")
+            print_stderr(f"note: {note}")
         disclosure, standing_out = _attributed(table, synthetic_of, scenario, given, asked)
         result = _measure(table, synthetic_of, scenario, holdout, asked)
         folding = (
@@ -196,7 +196,7 @@ def assess(
                     (risk, utility),
                 )
                 write_file(working.result / "confidential" / "report.html", page, private=True)
-        show_json(  # inside: without it, nothing is left
+        print_json(  # inside: without it, nothing is left
             "assess",
             disclosure=_by_tool(disclosure),
             disclosure_rows=disclosure,
@@ -206,24 +206,24 @@ def assess(
             results=out,
         )
         if out is not None and len(standing_out):
-            tell(
+            print_stderr(
                 "note: the records whose values stand out are listed in "
                 f"{as_argument(f'{out}/confidential/standing_out.csv')}"
             )
-        if not (manner.json or (manner.quiet and out is not None)):
+        if not (verbosity.json or (verbosity.quiet and out is not None)):
             if full or internal:
                 _print_disclosure(disclosure)
                 _print_assessment(result, scenario, internal=internal)
             for line in _brief(disclosure, folding):
-                say(line)
+                print_info(line)
             if not (full or internal):
-                say(
+                print_info(
                     "(--full prints every measure with its definition)"
                     if out is None
                     else "(measures.csv and utility.csv hold every measure with its definition)"
                 )
     if out is not None:
-        show(
+        print_result(
             f"Written to {out} (the page: confidential/report.html; confidential/ never leaves "
             "the agency)"
         )
@@ -233,7 +233,7 @@ def _scenario(
     confidential: Path, known: str, synthesized: str, **options: Any
 ) -> tuple["pd.DataFrame", "Scenario"]:
     """The confidential table, and the scenario that the options describe."""
-    with loading():
+    with loading_step():
         import riskweighted.evaluation.assess  # noqa: F401
         from riskweighted.data.io import read_table
     table = read_table(confidential)
@@ -242,7 +242,7 @@ def _scenario(
 
 def _notes_on_codes(table: "pd.DataFrame", scenario: "Scenario") -> list[str]:
     """Which synthesized numbers seem to hold codes that nobody named."""
-    from riskweighted.runs.remarks import likely_codes
+    from riskweighted.runs.undeclared import likely_codes
     from riskweighted.suggest.columns import look_at
     from riskweighted.suggest.evidence import LEVELS, NUMBER
 
@@ -412,8 +412,8 @@ def _page(
 
 def _by_tool(disclosure: "pd.DataFrame") -> dict[str, dict[str, object]]:
     """Of each tool, for a machine, the verdict on what it discloses, why, D and its upper limit."""
-    from riskweighted.reports.tools import verdicts_of
-    from riskweighted.reports.verdicts import disclosure_by_label
+    from riskweighted.reports.tool_verdicts import verdicts_of
+    from riskweighted.reports.verdict_sentences import disclosure_by_label
 
     told = {
         name: (each.word, [each.why] if each.why else [])
@@ -427,7 +427,7 @@ def _brief(disclosure: "pd.DataFrame", folding: str) -> Iterator[str]:
     reason, and what comes next.
     """
     from riskweighted.reports.brief import verdict_lines
-    from riskweighted.reports.tools import reason_and_next, verdicts_of
+    from riskweighted.reports.tool_verdicts import reason_and_next, verdicts_of
 
     told = verdicts_of(disclosure)
     why, following = reason_and_next(told, folding)
@@ -462,9 +462,9 @@ def _print_disclosure(disclosure: "pd.DataFrame") -> None:
     )
     for label, why in first["why"].items():
         if why:
-            say(f"{label}: {first.loc[label, 'verdict']}: {why}")
+            print_info(f"{label}: {first.loc[label, 'verdict']}: {why}")
     if (first["verdict"] == NOT_JUDGED).any():
-        say(
+        print_info(
             "Not judged is no pass: `riskweighted folds` writes what the tool is to be run on, "
             "fold by fold, for --folds."
         )
@@ -477,7 +477,7 @@ def _print_assessment(result: "Assessment", scenario: "Scenario", *, internal: b
     utility, both = _without_many(result.utility), _without_many(_both(result))
     _print_side_by_side(utility, tools, "Utility")
     for label, reason in result.unpaired.items():
-        say(
+        print_info(
             f"Left out of {label}, whose rows do not pair with the confidential ones ({reason}): "
             "what needs pairs."
         )
@@ -485,7 +485,7 @@ def _print_assessment(result: "Assessment", scenario: "Scenario", *, internal: b
         ["key", "parameter"], sort=False, dropna=False
     ):
         rules = " | ".join(rows["rule"].dropna().unique())
-        say(
+        print_info(
             f"{rows['measure'].iloc[0]}: "
             f"{rows['definition'].iloc[0]}{f' [{rules}]' if rules else ''}"
         )
@@ -499,7 +499,7 @@ def _print_assessment(result: "Assessment", scenario: "Scenario", *, internal: b
 
 def _without_many(table: "pd.DataFrame") -> "pd.DataFrame":
     """Without the tables of each variable and pair: those are in the files."""
-    from riskweighted.measures.tables import ONE_WAY, TWO_WAY
+    from riskweighted.measures.cross_tables import ONE_WAY, TWO_WAY
 
     return table[~table["key"].isin([ONE_WAY.key, TWO_WAY.key])]
 
@@ -510,8 +510,8 @@ def _print_side_by_side(table: "pd.DataFrame", tools: list[str], title: str) -> 
     """
     import pandas as pd
 
-    from riskweighted.evaluation.tables import distinct, rows_of
-    from riskweighted.reports.disclosure import INTERNAL
+    from riskweighted.evaluation.measure_rows import distinct, rows_of
+    from riskweighted.reports.output_rules import INTERNAL
 
     labels, rows = list(table["label"].unique()), {}
     for statistic in distinct(table):

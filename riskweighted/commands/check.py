@@ -8,27 +8,27 @@ import typer
 
 from riskweighted.commands.terminal import (
     Seed,
-    loading,
+    loading_step,
+    print_info,
+    print_info_pairs,
+    print_info_table,
+    print_json,
+    print_result,
+    print_stderr,
     reporter,
-    say,
-    say_pairs,
-    say_table,
-    show,
-    show_json,
-    tell,
 )
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.numbers import exactly, together
 from riskweighted.common.progress import duration
 from riskweighted.common.text import as_argument, plain
-from riskweighted.weights.names import UNWEIGHTED
+from riskweighted.weights.scheme_names import UNWEIGHTED
 
 _MOST_RULES = 5  # that are named by their columns
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from riskweighted.runs.estimate import Estimate
+    from riskweighted.runs.estimate import RunEstimate
     from riskweighted.runs.plan import Plan
     from riskweighted.runs.study import Study
 
@@ -46,20 +46,20 @@ def check(
     seed: Seed = None,
 ) -> None:
     """Check a study against its data and say what a run would do; nothing is fitted or written."""
-    with loading():
+    with loading_step():
         from riskweighted.runs.study import load_study
     study = load_study(study_file)
-    with loading("PyMC"):
+    with loading_step("PyMC"):
         from riskweighted.runs.plan import plan_study  # noqa: F401
     print_plan(
         study if seed is None else dataclasses.replace(study, seed=seed), None, estimated=estimate
     )
-    say(f"Next: riskweighted run {as_argument(str(study_file))}")
+    print_info(f"Next: riskweighted run {as_argument(str(study_file))}")
 
 
 def print_plan(study: "Study", out: Path | None, *, estimated: bool = True) -> None:
     """What a study would do, its results in a folder `out` where one was named."""
-    from riskweighted.common.room import disk_free, memory_free, shortages
+    from riskweighted.common.resources import disk_free, memory_free, shortages
     from riskweighted.runs.plan import plan_study
 
     named, candidates = _named(study)
@@ -69,7 +69,7 @@ def print_plan(study: "Study", out: Path | None, *, estimated: bool = True) -> N
     short = [] if needs is None else shortages(needs.memory, needs.disk, folder)
     refused = any(shortage.certain for shortage in short)
     if not refused:  # else the error is the one object
-        show_json(
+        print_json(
             "check",
             **{name: value for name, value in vars(plan).items() if name != "estimate"},
             candidates=candidates or None,
@@ -82,24 +82,24 @@ def print_plan(study: "Study", out: Path | None, *, estimated: bool = True) -> N
             },
             results=out,
         )
-    say_pairs(_lines(study, named, candidates, plan, out))
+    print_info_pairs(_lines(study, named, candidates, plan, out))
     for scheme, shift in plan.shift.items():
         if plan.models and scheme != UNWEIGHTED:
             _print_shift(scheme, shift)
     for remark in plan.remarks:
-        tell(f"note: {plain(remark)}")
-    show("Nothing was written: this was a dry run.")
+        print_stderr(f"note: {plain(remark)}")
+    print_result("Nothing was written: this was a dry run.")
     if refused:
         raise InputError(f"the run will not fit; {'; '.join(map(str, short))}")
     if short:
-        tell(f"warning: the run may not fit; {'; '.join(map(str, short))}")
+        print_stderr(f"warning: the run may not fit; {'; '.join(map(str, short))}")
 
 
 def _lines(
     study: "Study", named: "Study", candidates: str, plan: "Plan", out: Path | None
 ) -> dict[str, str]:
     """What is said of a study, by name."""
-    from riskweighted.runs.guaranteed import proved
+    from riskweighted.runs.guarantee_checks import guarantee_statement
 
     return {
         **_left(study, plan),
@@ -131,7 +131,7 @@ def _lines(
         if study.reproducible
         else "seed and secret entropy",
         **(
-            {"guarantee": " ".join(proved(named)[: 3 if named.reproducible else 2])}
+            {"guarantee": " ".join(guarantee_statement(named)[: 3 if named.reproducible else 2])}
             if named.guarantee is not None
             else {}
         ),
@@ -141,7 +141,7 @@ def _lines(
 
 def _left(study: "Study", plan: "Plan") -> dict[str, str]:
     """What leaves and what stays, first of all."""
-    from riskweighted.reports.intruders import about_intruders
+    from riskweighted.reports.intruder_section import about_intruders
 
     totals = study.altered[len(study.variables) :]
     known = [f"{name} (known)" if name in study.scenario.known else name for name in plan.unaltered]
@@ -189,9 +189,9 @@ def _models(plan: "Plan") -> dict[str, str]:
     return lines
 
 
-def _needs(needs: "Estimate", folder: Path) -> dict[str, str]:
+def _needs(needs: "RunEstimate", folder: Path) -> dict[str, str]:
     """Time, memory and disk."""
-    from riskweighted.common.room import disk_free, memory_free, size
+    from riskweighted.common.resources import disk_free, memory_free, size
 
     return {
         "expected time": _time_line(needs),
@@ -200,7 +200,7 @@ def _needs(needs: "Estimate", folder: Path) -> dict[str, str]:
     }
 
 
-def _time_line(needs: "Estimate") -> str:
+def _time_line(needs: "RunEstimate") -> str:
     """All of it, and the steps that take most."""
     longest = sorted(needs.seconds.items(), key=lambda step: -step[1])[:3]
     return (
@@ -215,7 +215,7 @@ def _target_line(study: "Study") -> str:
         return ""
     limits = " and ".join(
         f"{name} at most {exactly(most)}"
-        for name, most in {asked.target: asked.at_most, **asked.keep}.items()
+        for name, most in {asked.target: asked.target_max, **asked.constraints}.items()
     )
     return f"{limits}, sought along {', '.join(asked.tried)}: adds one scheme"
 
@@ -249,7 +249,7 @@ def _print_shift(scheme: str, shift: "pd.DataFrame") -> None:
             "least_ratio": "least ratio",
         }
     )
-    say_table(
+    print_info_table(
         shown.set_index("variable")[
             ["levels", "sum of alpha", "parameters", "total variation", "least ratio", "erased"]
         ],

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from riskweighted.commands.terminal import say, show_json, split
+from riskweighted.commands.terminal import print_info, print_json, split
 from riskweighted.data.formats import FORMATS
 
 
@@ -44,21 +44,21 @@ def folds(
 
     table = read_table(data)
     write_folds(table, split(synthesized), out, K=count, packs=packs, unit=unit)
-    show_json("folds", folder=str(out), folds=count, packs=packs, records=len(table))
-    say(
+    print_json("folds", folder=str(out), folds=count, packs=packs, records=len(table))
+    print_info(
         f"{count} folds of {len(table):,} records in {out}: confidential, keep them where the "
         "data are kept."
     )
     made = "L datasets" if packs == 1 else f"{packs} packs of L datasets"
-    say(
+    print_info(
         f"For each k run the tool on k/train.csv and let it make {made} for all rows of "
         "k/rows.csv, in their order:"
     )
     if packs == 1:
-        say("  k/synthetic_1.csv to k/synthetic_L.csv. It must see no other file.")
+        print_info("  k/synthetic_1.csv to k/synthetic_L.csv. It must see no other file.")
     else:
-        say(
+        print_info(
             f"  k/pack_1/synthetic_1.csv to k/pack_{packs}/synthetic_L.csv. It must see no other "
             "file."
         )
-        say("0 is the whole file; what may leave is 0/pack_1, fixed before it is judged.")
+        print_info("0 is the whole file; what may leave is 0/pack_1, fixed before it is judged.")

@@ -10,15 +10,15 @@ import typer
 from rich.text import Text
 
 from riskweighted.commands.terminal import (
-    loading,
-    manner,
+    loading_step,
     output,
+    print_info,
+    print_json,
+    print_result,
+    print_stderr,
     reporter,
-    say,
-    show,
-    show_json,
     split,
-    tell,
+    verbosity,
 )
 from riskweighted.common.checks import real_path
 from riskweighted.common.errors import InputError, listing
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from riskweighted.runs.study import Study
-    from riskweighted.suggest.columns import Column
-    from riskweighted.suggest.given import Given
+    from riskweighted.suggest.columns import ColumnSummary
+    from riskweighted.suggest.file_layout import FileLayout
     from riskweighted.suggest.suggestion import Suggestion
 
 
@@ -92,18 +92,18 @@ def init(
             )
         _next_year(data, out, like, variables, stated, force)
         return
-    with loading("PyMC"):
-        import riskweighted.runs.checked  # noqa: F401
+    with loading_step("PyMC"):
+        import riskweighted.runs.check_study  # noqa: F401
         from riskweighted.common.atomic import whole_file
         from riskweighted.common.frames import holds_numbers
         from riskweighted.data.io import read_table
         from riskweighted.suggest.columns import look_at
-        from riskweighted.suggest.given import look_into
+        from riskweighted.suggest.file_layout import inspect_file
         from riskweighted.suggest.kinds import kinds_of
-        from riskweighted.suggest.starting import carries_values, starting_text
+        from riskweighted.suggest.study_file import carries_values, study_file_text
         from riskweighted.suggest.suggestion import suggest
     with reporter().step("reading the file"):
-        given = look_into(data, variables)
+        given = inspect_file(data, variables)
         table = read_table(data, given.layout, given.variables)
     with reporter().step("looking at its columns"):
         told = given
@@ -117,12 +117,12 @@ def init(
         suggestion, refusal, leaving = _first_that_runs(first, table, data, given)
     private = carries_values(suggestion) or bool(texts)
     with whole_file(out, private=private, replace=force) as unfinished:
-        text = starting_text(suggestion, data, out.absolute().parent, given.layout, given.named)
+        text = study_file_text(suggestion, data, out.absolute().parent, given.layout, given.named)
         unfinished.write_text(text, encoding="utf-8", newline="\n")
         _show(suggestion, refusal, leaving, out, private, no_numbers, told)
     why = " (confidential: it holds codes, bounds or units found in the data)" if private else ""
-    show(f"Written to {out}{why}")
-    say(f"Edit it, then: riskweighted check {as_argument(str(out))}")
+    print_result(f"Written to {out}{why}")
+    print_info(f"Edit it, then: riskweighted check {as_argument(str(out))}")
 
 
 def _next_year(
@@ -131,20 +131,25 @@ def _next_year(
     """Write the study of a file by that of last year's, and show what is new, gone or no longer
     true.
     """
-    with loading("PyMC"):
+    with loading_step("PyMC"):
         from riskweighted.common.atomic import whole_file
         from riskweighted.data.io import read_table
-        from riskweighted.runs.next_year import LastYear, carried, carried_text, kinds_that_stay
-        from riskweighted.runs.sections import taken
+        from riskweighted.runs.next_year import (
+            LastYear,
+            carry_over,
+            carry_over_text,
+            kinds_that_stay,
+        )
+        from riskweighted.runs.sections import select_records
         from riskweighted.sequence.conditions import Condition
         from riskweighted.suggest.columns import look_at
-        from riskweighted.suggest.given import look_into
+        from riskweighted.suggest.file_layout import inspect_file
         from riskweighted.suggest.kinds import kinds_of
         from riskweighted.suggest.suggestion import suggest
     folder = out.absolute().parent
     with reporter().step("reading the file and last year's study"):
         last = LastYear.read(like).seen_from(folder)
-        given = look_into(data, variables or last.named).laid_out_as(last.study.data.layout)
+        given = inspect_file(data, variables or last.named).laid_out_as(last.study.data.layout)
         table = read_table(data, given.layout, given.variables)
     with reporter().step("looking at its columns"):
         targets = tuple(name for name in last.study.variables if name in table)
@@ -155,19 +160,23 @@ def _next_year(
             )
         given, table, _ = _read_amounts(data, given, table, targets)
         where = last.study.data.where
-        table = table if where is None else taken(table, Condition.parse(where, "data.where"))
+        table = (
+            table if where is None else select_records(table, Condition.parse(where, "data.where"))
+        )
         kinds, lines = kinds_that_stay(last, table, given.variables, stated)
         suggestion = suggest(
             table, look_at(table, given.variables, kinds_of(table, given.variables, kinds)), targets
         )
     with reporter().step("carrying the study over"):
-        made, changed = carried(last, table, suggestion, kinds, given.place(data, folder))
+        made, changed = carry_over(last, table, suggestion, kinds, given.place(data, folder))
         lines = [*lines, *changed]
-        _, refusal = _checked(carried_text(made, lines, data, like), table, folder)
+        _, refusal = _checked(carry_over_text(made, lines, data, like), table, folder)
     lines += [f"as written the study will not run yet: {refusal}"] if refusal else []
     with whole_file(out, private=True, replace=force) as unfinished:
-        unfinished.write_text(carried_text(made, lines, data, like), encoding="utf-8", newline="\n")
-        show_json(
+        unfinished.write_text(
+            carry_over_text(made, lines, data, like), encoding="utf-8", newline="\n"
+        )
+        print_json(
             "init",
             **_as_json(suggestion),
             like=like,
@@ -176,19 +185,19 @@ def _next_year(
             confidential=True,
             results=out,
         )
-        say(
+        print_info(
             f"{plain(like.name)} for {len(table):,} records; new, gone or no longer true: "
             f"{len(lines) or 'nothing'}."
         )
         for line in lines:
-            say(f"- {line}")
-    show(f"Written to {out} (confidential: what was found in the data was found again)")
-    say(f"Edit it, then: riskweighted check {as_argument(str(out))}")
+            print_info(f"- {line}")
+    print_result(f"Written to {out} (confidential: what was found in the data was found again)")
+    print_info(f"Edit it, then: riskweighted check {as_argument(str(out))}")
 
 
 def _read_amounts(
-    data: Path, given: "Given", table: "pd.DataFrame", targets: Sequence[str]
-) -> tuple["Given", "pd.DataFrame", dict[str, "pd.Series"]]:
+    data: Path, given: "FileLayout", table: "pd.DataFrame", targets: Sequence[str]
+) -> tuple["FileLayout", "pd.DataFrame", dict[str, "pd.Series"]]:
     """How a file is read so that a few cells of text keep no column from being numbers, its table
     so read, and these cells by column.
     """
@@ -236,18 +245,18 @@ def _stated(given: Sequence[str]) -> dict[str, str]:
 
 
 def _first_that_runs(
-    first: "Suggestion", table: "pd.DataFrame", data: Path, given: "Given"
+    first: "Suggestion", table: "pd.DataFrame", data: Path, given: "FileLayout"
 ) -> tuple["Suggestion", str, list[str]]:
     """The suggestion, or the first simpler one, that suits the data, and what its study lets out;
     the first one with what is wrong where none does."""
-    from riskweighted.runs.leaving import ids_first, of_release
-    from riskweighted.suggest.starting import starting_text
-    from riskweighted.suggest.suggestion import with_fewer
+    from riskweighted.runs.release_remarks import ids_first, release_remarks
+    from riskweighted.suggest.study_file import study_file_text
+    from riskweighted.suggest.suggestion import simpler_suggestions
 
     refusal, folder = "", data.absolute().parent
-    for suggestion in with_fewer(first, table):
+    for suggestion in simpler_suggestions(first, table):
         study, why = _checked(
-            starting_text(suggestion, data, folder, given.layout, given.named), table, folder
+            study_file_text(suggestion, data, folder, given.layout, given.named), table, folder
         )
         if study is None:
             refusal = refusal or why
@@ -269,7 +278,7 @@ def _first_that_runs(
         return (
             suggestion,
             "",
-            [*leaving, *(f"Note: {plain(line)}." for line in of_release(study, read, kinds))],
+            [*leaving, *(f"Note: {plain(line)}." for line in release_remarks(study, read, kinds))],
         )
     return first, refusal, []
 
@@ -277,7 +286,7 @@ def _first_that_runs(
 def _checked(text: str, table: "pd.DataFrame", folder: Path) -> tuple["Study | None", str]:
     """The study of a text, where it suits the data; else None, and why not."""
     from riskweighted.common.errors import RiskWeightedWarning
-    from riskweighted.runs.checked import check_study
+    from riskweighted.runs.check_study import check_study
     from riskweighted.runs.study import make_study
 
     with warnings.catch_warnings():
@@ -297,7 +306,7 @@ def _show(
     out: Path,
     private: bool,
     no_numbers: dict[str, int],
-    given: "Given",
+    given: "FileLayout",
 ) -> None:
     """What was found, what is suggested, and at the end what leaves (`leaving`); `no_numbers`:
     cells by column that hold none where the others do; `given`: how the file is read and what it
@@ -306,7 +315,7 @@ def _show(
     import pandas as pd
 
     of_file = given.remarks(suggestion.columns)
-    show_json(
+    print_json(
         "init",
         **_as_json(suggestion),
         no_numbers=no_numbers,
@@ -328,26 +337,26 @@ def _show(
         f"{suggestion.columns[0].records:,} records, columns: {len(suggestion.columns)}",
     )
     for line in of_file:
-        say(line)
-    say(_legend(table["found"]))
+        print_info(line)
+    print_info(_legend(table["found"]))
     guessed = " (guessed; --synthetic NAME takes another)" if suggestion.chosen else ""
-    say(f"Synthesized: {_names(suggestion.targets)}{guessed}.")
+    print_info(f"Synthesized: {_names(suggestion.targets)}{guessed}.")
     crowd = f" ({suggestion.crowd})" if suggestion.known else ""
-    say(f"Known to an intruder: {_names(suggestion.known)}{crowd}.")
+    print_info(f"Known to an intruder: {_names(suggestion.known)}{crowd}.")
     models = ", ".join(
         f"{model} for {plain(name)}" for name, model in suggestion.models.items() if model
     )
-    say(f"Model: {models}. Predictors: {_names(suggestion.predictors)}.")
+    print_info(f"Model: {models}. Predictors: {_names(suggestion.predictors)}.")
     if suggestion.beyond:
         counts = ", ".join(
             f"{plain(name)} ({count:,} beyond)" for name, count in suggestion.beyond.items()
         )
-        say(
+        print_info(
             f"Draws have round bounds that were found in the data: {counts}. Public ones are "
             "better: edit support."
         )
     if suggestion.told_by:
-        say(
+        print_info(
             "Left out: "
             + "; ".join(
                 f"{plain(name)}, which follows from {plain(of)}"
@@ -356,26 +365,28 @@ def _show(
             + "."
         )
     if suggestion.rules or suggestion.nearly:
-        say(
+        print_info(
             f"Rules: {len(suggestion.rules)} that no record breaks, kept; "
             f"{len(suggestion.nearly)} that a few break, not kept."
         )
     for line in [*leaving, *_of_units(suggestion)]:
-        say(line)
+        print_info(line)
     for name in suggestion.targets:
         if (rule := suggestion.asked_of(name)) is not None:
-            say(
+            print_info(
                 f"{plain(name)} is asked where {plain(rule.when)}: a rule of the study, and no "
                 "disclosure."
             )
     for column in suggestion.columns:
         if column.found.question:
-            say(f"Question: {plain(column.name)}: {column.found.question} (--kind says it, too).")
+            print_info(
+                f"Question: {plain(column.name)}: {column.found.question} (--kind says it, too)."
+            )
     for line in given.odd:
-        tell(f"warning: {line}")
+        print_stderr(f"warning: {line}")
     for name, cells in no_numbers.items():
         told = "1 cell that is no number" if cells == 1 else f"{cells:,} cells that are no numbers"
-        tell(
+        print_stderr(
             f"warning: {plain(name)!r} has {told}, of {suggestion.columns[0].records:,}; they "
             "count as missing, as [data] missing says: "
             "leave them empty in the file, or give them a number as a code, if they mean "
@@ -385,12 +396,12 @@ def _show(
     for name, unit in suggestion.of_units.items():
         if name in once:
             continue
-        tell(
+        print_stderr(
             f"warning: {plain(name)!r} is a property of {plain(unit)}: synthesize it in a file "
             f"with one record a {plain(unit)}"
         )
     if refusal:
-        tell(f"warning: as written the study will not run yet: {refusal}")
+        print_stderr(f"warning: as written the study will not run yet: {refusal}")
 
 
 def _of_units(suggestion: "Suggestion") -> list[str]:
@@ -425,9 +436,9 @@ def _show_found(table: "pd.DataFrame", title: str) -> None:
     """The table of columns, whose last cell is prose and may be folded at words."""
     from rich.table import Table
 
-    if manner.json or manner.quiet:
+    if verbosity.json or verbosity.quiet:
         return
-    show(title)
+    print_result(title)
     shown = Table()
     shown.add_column("column", max_width=16, overflow="fold")
     shown.add_column("kind", max_width=9)
@@ -448,11 +459,11 @@ def _legend(found: Iterable[str]) -> str:
     return "; ".join(told) + "."
 
 
-def _gaps(column: "Column") -> str:
+def _gaps(column: "ColumnSummary") -> str:
     return _percent(column.missing / column.records) if column.missing else ""
 
 
-def _remarks(column: "Column") -> str:
+def _remarks(column: "ColumnSummary") -> str:
     """What is particular about a column, in shares and counts."""
     told = [column.found.reason]
     told += ["infinite values, so it can play no part"] if column.infinite else []

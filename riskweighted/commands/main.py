@@ -33,11 +33,11 @@ from riskweighted.commands.run import demo, run
 from riskweighted.commands.summary import summary
 from riskweighted.commands.sweep import sweep
 from riskweighted.commands.synthesizers import synthesizers
-from riskweighted.commands.terminal import in_manner, output, show_json, tell
+from riskweighted.commands.terminal import output, print_json, print_stderr, set_verbosity
 from riskweighted.commands.tune import tune
 from riskweighted.commands.weights import weights
 from riskweighted.common.errors import InputError, RiskWeightedWarning
-from riskweighted.common.extras import missing
+from riskweighted.common.extras import missing_extra
 from riskweighted.common.interrupts import interrupts_kept
 
 _FIRST = """First steps
@@ -108,7 +108,7 @@ def _show_warning(seen: set[str]) -> Callable[..., None]:
     ) -> None:
         if issubclass(category, RiskWeightedWarning) and str(message) not in seen:
             seen.add(str(message))
-            tell(f"warning: {message}")
+            print_stderr(f"warning: {message}")
 
     return show
 
@@ -144,10 +144,10 @@ def main() -> None:
         if debug and code == 1:
             raise
     if told:  # empty where the help was shown instead
-        tell(told if code == 130 else f"error: {told}")
+        print_stderr(told if code == 130 else f"error: {told}")
     if told and "--json" in arguments:
-        with in_manner(json=True):
-            show_json(
+        with set_verbosity(json=True):
+            print_json(
                 next((name for name in arguments if name in EXAMPLES), "riskweighted"),
                 error=told,
                 exit_code=code,
@@ -179,7 +179,9 @@ def _told(error: Exception, arguments: list[str]) -> tuple[str, int]:
         )
         full = kept if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
         return f"cannot read or write{name}: {error.strerror or type(error).__name__}{full}", 2
-    absent = missing(error, "this command") if isinstance(error, ModuleNotFoundError) else None
+    absent = (
+        missing_extra(error, "this command") if isinstance(error, ModuleNotFoundError) else None
+    )
     if absent:
         return str(absent), 2
     frame = traceback.extract_tb(error.__traceback__)[-1]

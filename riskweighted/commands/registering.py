@@ -28,7 +28,7 @@ EXAMPLES = {
     "demo": ("riskweighted demo --out demo",),
     "advise": ("riskweighted advise results/study", "riskweighted advise results/study --apply"),
     "tune": (
-        "riskweighted tune study.toml \\\n  --target isolated-risk --at-most 0.03 --out tuned",
+        "riskweighted tune study.toml \\\n  --target isolated-risk --target-max 0.03 --out tuned",
     ),
     "sweep": ("riskweighted sweep sweep.toml --workers 2",),
     "weights": (
@@ -133,7 +133,7 @@ def register(app: typer.Typer, command: Callable[..., None], panel: str) -> None
     ) -> None:
         if quiet and verbose:
             raise InputError("--quiet and --verbose were both given: choose one")
-        with terminal.in_manner(quiet=quiet, verbose=verbose, json=json):
+        with terminal.set_verbosity(quiet=quiet, verbose=verbose, json=json):
             command(**options)
 
     called.__signature__ = signature.replace(parameters=[*signature.parameters.values(), *shared])  # type: ignore[attr-defined]

@@ -7,12 +7,12 @@ import typer
 
 from riskweighted.commands.terminal import (
     default_out,
-    loading,
+    loading_step,
+    print_info,
+    print_info_table,
+    print_json,
+    print_result,
     reporter,
-    say,
-    say_table,
-    show,
-    show_json,
 )
 
 
@@ -33,8 +33,8 @@ def reidentify(
     """Attack a public-use file, or the synthetic data of a run, with an intruder's file, and check
     the result against the truth.
     """
-    with loading():
-        from riskweighted.reidentification.study import (
+    with loading_step():
+        from riskweighted.reidentification.attack_study import (
             load_reidentification_study,
             run_reidentification_study,
         )
@@ -43,21 +43,21 @@ def reidentify(
         load_reidentification_study(study_file), out, reporter=reporter()
     )
     table = result.comparison()
-    show_json("reidentify", comparison=table.reset_index(), results=out)
+    print_json("reidentify", comparison=table.reset_index(), results=out)
     table.index = [" ".join(names) for names in table.index]
-    say_table(
+    print_info_table(
         table.rename_axis("release, metric"),
         "Re-identification (counts and rates of PUF records; means over datasets)",
     )
-    say(
+    print_info(
         "suspected: in a suspected pair. confirmed: in a pair that the truth confirms. Rates are "
         "shares of PUF records, higher is riskier;"
     )
-    say(
+    print_info(
         "conditional_rate: confirmed / suspected, the critical statistic (Census Bureau primer, "
         "section 1.2; a dash: none suspected)."
     )
-    show(
+    print_result(
         f"Results: {out}/  (tables/: rates per stratum, ranks, interactions, definitions; "
         "confidential/: the pairs)"
     )

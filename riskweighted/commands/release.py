@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from riskweighted.commands.terminal import (
-    loading,
+    loading_step,
+    print_info,
+    print_info_table,
+    print_json,
+    print_result,
+    print_stderr,
     reporter,
-    say,
-    say_table,
-    show,
-    show_json,
     split,
-    tell,
 )
 from riskweighted.common.errors import InputError
 from riskweighted.common.text import as_argument
@@ -99,20 +99,20 @@ def release(
 
     if (out is None) == (check is None):
         raise InputError("say either --out PACK, to make a pack, or --check PACK, to check one")
-    with loading():
+    with loading_step():
         from riskweighted.release.codebook import parse_units
         from riskweighted.release.pack import OLDER, check_release, older_pack, release_run
         from riskweighted.reports.brief import verdict_lines
         from riskweighted.reports.render import render_report
         from riskweighted.runs.finished import load_run
-        from riskweighted.weights.names import split_schemes
+        from riskweighted.weights.scheme_names import split_schemes
 
     report = partial(render_report, confidential=confidential)
     failing = dict[str, str]()
     if out is None:
         if older := older_pack(Path(str(check)), run, confidential):
             for line in older:
-                tell(f"earlier version: {line}")
+                print_stderr(f"earlier version: {line}")
             raise InputError(OLDER)
         compared = check_release(
             Path(str(check)), run, confidential=confidential, report=report, reporter=reporter()
@@ -143,27 +143,27 @@ def release(
     }
     columns["expected by chance"] = rows["expected by chance"].max()
     table = pd.DataFrame(columns)
-    show_json("release", check=table.reset_index(), results=out or check)
+    print_json("release", check=table.reset_index(), results=out or check)
     if full:
-        say_table(
+        print_info_table(
             table,
             "Rows whose synthetic value equals the confidential one (for the agency; not in the "
             "pack)",
         )
     if out is None:
-        show(f"Nothing was found in {check}/: every file is what the run makes")
+        print_result(f"Nothing was found in {check}/: every file is what the run makes")
         return
     for name, why in failing.items():
-        tell(
+        print_stderr(
             f"warning: {name} does not pass: {why}; that was accepted, and sign_off.md holds the "
             "reason"
         )
     finished = load_run(run)
     told = _told(table, finished)
     for line in verdict_lines(told, _why(failing, accept_fail) or _warned(told, finished)):
-        say(line)
-    say(f"Next: a person looks at what {as_argument(f'{out}/sign_off.md')} names, and signs")
-    show(f"Released to {out}/")
+        print_info(line)
+    print_info(f"Next: a person looks at what {as_argument(f'{out}/sign_off.md')} names, and signs")
+    print_result(f"Released to {out}/")
 
 
 def _told(table: "pd.DataFrame", run: "FinishedRun") -> dict[str, tuple[str, str]]:
@@ -184,12 +184,12 @@ def _told(table: "pd.DataFrame", run: "FinishedRun") -> dict[str, tuple[str, str
 def _warned(told: Mapping[str, tuple[str, str]], run: "FinishedRun") -> str:
     """What the first scheme that leaves with a warning is warned of."""
     from riskweighted.evaluation.verdicts import WARN
-    from riskweighted.reports.disclosure import INTERNAL
-    from riskweighted.reports.verdicts import in_a_line
+    from riskweighted.reports.output_rules import INTERNAL
+    from riskweighted.reports.verdict_sentences import one_line_reason
 
     return next(
         (
-            f"{name}: {in_a_line(run.verdicts, name, INTERNAL)}"
+            f"{name}: {one_line_reason(run.verdicts, name, INTERNAL)}"
             for name, (word, _) in told.items()
             if word == WARN
         ),

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from riskweighted.commands.terminal import reporter, show, show_json
+from riskweighted.commands.terminal import print_json, print_result, reporter
 from riskweighted.common.atomic import whole_file
 from riskweighted.common.errors import InputError
 from riskweighted.common.folders import refuse_inside_result
@@ -96,14 +96,14 @@ def report(
         if internal
         else f"releasable: nothing in it rests on fewer than {minimum_count} records"
     )
-    show_json(
+    print_json(
         "report",
         results=file,
         figures=figures,
         internal=internal,
         minimum_count=None if internal else minimum_count,
     )
-    show(f"Written to {file} ({verdict})")
+    print_result(f"Written to {file} ({verdict})")
 
 
 def _check(file: Path, run: Path, force: bool) -> None:

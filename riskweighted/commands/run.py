@@ -16,18 +16,18 @@ from riskweighted.commands.terminal import (
     Seed,
     StudyOut,
     default_out,
-    loading,
-    manner,
+    loading_step,
+    print_info,
+    print_info_table,
+    print_json,
+    print_result,
+    print_stderr,
     reporter,
-    say,
-    say_table,
-    show,
-    show_json,
-    tell,
+    verbosity,
 )
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.text import as_argument
-from riskweighted.weights.names import UNWEIGHTED
+from riskweighted.weights.scheme_names import UNWEIGHTED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -163,7 +163,7 @@ def _run(
         raise InputError(
             f"--strict judges the unweighted fit: name {UNWEIGHTED!r} in weights.schemes"
         )
-    with loading("PyMC"):
+    with loading_step("PyMC"):
         from riskweighted.runs.randomness import read_entropy
     if seed is not None:
         study = dataclasses.replace(study, seed=seed)
@@ -178,7 +178,7 @@ def _run(
         entropy=read_entropy(entropy) if entropy else None,
     )
     if study.reproducible:
-        tell(
+        print_stderr(
             "note: reproducible = true: the seed alone makes these numbers, so the datasets are "
             "for study and not for release"
         )
@@ -186,12 +186,12 @@ def _run(
     code = UNFIT if len(failed) or (strict and finished.fits is False) else 0
     _show_run(finished, study, code, full=full)
     if len(failed):
-        tell(
+        print_stderr(
             f"not converged: {listing(failed)}; do not release from these fits, sample longer or "
             "simplify the model (exit code 3)"
         )
     if strict and finished.fits is False:
-        tell("the model misfits, and --strict asks that it does not (exit code 3)")
+        print_stderr("the model misfits, and --strict asks that it does not (exit code 3)")
     if code:
         raise typer.Exit(code)
 
@@ -206,9 +206,9 @@ def _show_run(finished: "Run", study: "Study", code: int, *, full: bool) -> None
     if full:
         _show_all(finished, study)
     for line in brief(finished, finished.data):
-        say(line)
+        print_info(line)
     summary = f"  (the table: riskweighted summary {as_argument(str(finished.folder))})"
-    show(f"Results: {finished.folder}/" + ("" if full or manner.quiet else summary))
+    print_result(f"Results: {finished.folder}/" + ("" if full or verbosity.quiet else summary))
 
 
 def _show_all(finished: "Run", study: "Study") -> None:
@@ -216,32 +216,32 @@ def _show_all(finished: "Run", study: "Study") -> None:
     weights did and what is proved.
     """
     from riskweighted.evaluation.judgement import told_statuses
-    from riskweighted.evaluation.telling import told
-    from riskweighted.reports.disclosure import INTERNAL
-    from riskweighted.reports.verdicts import sentences
+    from riskweighted.evaluation.scheme_sentences import scheme_sentences
+    from riskweighted.reports.output_rules import INTERNAL
+    from riskweighted.reports.verdict_sentences import sentences
 
     if finished.choice is not None:
         chosen = finished.choice
         settings = "".join(f", {name} = {value!r}" for name, value in chosen.settings.items())
-        say(
+        print_info(
             f"Model chosen: {chosen.name}{settings}: {chosen.why} (tables/choice.csv; "
             "confidential/study.toml names it)."
         )
     if finished.tuned is not None:
-        say(f"Scheme chosen: {finished.tuned.why}")
-        say(
+        print_info(f"Scheme chosen: {finished.tuned.why}")
+        print_info(
             "The choice looked at the data: it lies outside any epsilon (tables/tuning.csv, "
             "frontier.csv; confidential/study.toml)."
         )
-    say(_model(finished))
+    print_info(_model(finished))
     if statuses := told_statuses(finished.fit_check):
-        say(statuses)
+        print_info(statuses)
     for line in sentences(finished.verdicts, study.thresholds, INTERNAL):
-        say(line)
+        print_info(line)
     _print_summary(finished, study.evaluation.increase)
-    for line in [*told(finished.evaluation, UNWEIGHTED), *_proved(study)]:
-        say(line)
-    say(
+    for line in [*scheme_sentences(finished.evaluation, UNWEIGHTED), *_proved(study)]:
+        print_info(line)
+    print_info(
         "tables/ holds every definition; synthetic/ pairs rows: let out what 'riskweighted "
         "release' makes."
     )
@@ -249,11 +249,11 @@ def _show_all(finished: "Run", study: "Study") -> None:
 
 def _show_as_json(finished: "Run", study: "Study", code: int) -> None:
     """The same for a machine."""
-    from riskweighted.reports.disclosure import INTERNAL
-    from riskweighted.reports.verdicts import disclosure_of_schemes, verdict_records
+    from riskweighted.reports.output_rules import INTERNAL
+    from riskweighted.reports.verdict_sentences import disclosure_of_schemes, verdict_records
 
     choice, tuned = finished.choice, finished.tuned
-    show_json(
+    print_json(
         "run",
         exit_code=code,
         results=finished.folder,
@@ -274,28 +274,28 @@ def _show_as_json(finished: "Run", study: "Study", code: int) -> None:
 
 def _print_summary(finished: "Run", increase: float) -> None:
     """The main table, and how to read it."""
-    say_table(_with_errors(finished).T, "Risk and utility of each scheme")
-    say(
+    print_info_table(_with_errors(finished).T, "Risk and utility of each scheme")
+    print_info(
         "mean weight: likelihood kept, 1 is all; +: centred (METHODS section 15). Expected risk: "
         "the mechanism's (Hu et al. 2022, eq. 1) "
         "over all datasets that it could give, ± its Monte Carlo error; of the confidential data "
         "IR^c (eq. 2). Isolated: the 5 % of "
         "largest IR^c. Higher is riskier."
     )
-    say(
+    print_info(
         "Expected rises and falls: records whose expected risk changes by so much or more over "
         "unweighted."
     )
-    say(
+    print_info(
         "Delta, range: how far one record can move the log pseudo posterior; empirical, no "
         "guarantee (METHODS section 9.1)."
     )
-    say(
+    print_info(
         f"Mean and maximum risk, records over, whack-a-mole (rises of {increase:g}): eq. 1 in "
         "these L datasets; most of a "
         "maximum or a count is chance, and 'by chance' says how many it makes likely."
     )
-    say(
+    print_info(
         "overlap: of the scheme's interval with the confidential one, 1 is identical. U_m, U_a: "
         "ECDF distance, 0 is identical."
     )
@@ -303,9 +303,9 @@ def _print_summary(finished: "Run", increase: float) -> None:
 
 def _with_errors(finished: "Run") -> "pd.DataFrame":
     """The main table as text, a value before its Monte Carlo error where it has one."""
-    from riskweighted.evaluation.summary import FIT_COLUMNS
-    from riskweighted.evaluation.tables import by_label
-    from riskweighted.reports.disclosure import INTERNAL
+    from riskweighted.evaluation.main_table import FIT_COLUMNS
+    from riskweighted.evaluation.measure_rows import by_label
+    from riskweighted.reports.output_rules import INTERNAL
 
     shown = finished.summary.astype(object)
     for column in (*FIT_COLUMNS, *finished.evaluation.columns()):
@@ -320,9 +320,9 @@ def _with_errors(finished: "Run") -> "pd.DataFrame":
 
 def _proved(study: "Study") -> list[str]:
     """What is proved of the datasets, and on what conditions."""
-    from riskweighted.runs.guaranteed import proved
+    from riskweighted.runs.guarantee_checks import guarantee_statement
 
-    sentences = proved(study)
+    sentences = guarantee_statement(study)
     return [*sentences, "Guarantee: tables/guarantee.csv"] if sentences else []
 
 

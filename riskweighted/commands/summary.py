@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from riskweighted.commands.terminal import manner, output, show, show_json
+from riskweighted.commands.terminal import output, print_json, print_result, verbosity
 
 
 class Form(StrEnum):
@@ -37,30 +37,36 @@ def summary(
     from riskweighted.common.text import as_argument, escape_markdown, plain
     from riskweighted.evaluation.judgement import told_statuses
     from riskweighted.release.codebook import parse_units
-    from riskweighted.reports.disclosure import INTERNAL
-    from riskweighted.reports.intruders import FIGURES, about_intruders, intruder_table
-    from riskweighted.reports.summary import summary_table, to_latex, to_markdown, to_terminal
-    from riskweighted.reports.verdicts import disclosure_of_schemes, sentences, verdict_records
+    from riskweighted.reports.intruder_section import FIGURES, about_intruders, intruder_table
+    from riskweighted.reports.output_rules import INTERNAL
+    from riskweighted.reports.summary_table import summary_table, to_latex, to_markdown, to_terminal
+    from riskweighted.reports.verdict_sentences import (
+        disclosure_of_schemes,
+        sentences,
+        verdict_records,
+    )
     from riskweighted.reports.wording import main_columns, main_table
     from riskweighted.runs.finished import load_run
 
     finished = load_run(run)
-    short = form is Form.terminal and not full and not manner.json
+    short = form is Form.terminal and not full and not verbosity.json
     table = summary_table(finished, units=parse_units(unit or []), short=short)
     judged = finished.verdicts
-    verdicts = [] if manner.quiet else list(sentences(judged, finished.study.thresholds, INTERNAL))
+    verdicts = (
+        [] if verbosity.quiet else list(sentences(judged, finished.study.thresholds, INTERNAL))
+    )
     by_each = intruder_table(finished, INTERNAL, finished.schemes).to_dict("records")
-    if not manner.quiet:
+    if not verbosity.quiet:
         for row in by_each:
             figures = "; ".join(f"{name} {row[name]}" for name in FIGURES if name in row)
             verdicts.append(f"{row['Scheme']} by {row['Intruder']}: {row['Verdict']}; {figures}.")
         verdicts += [told for told in [about_intruders(finished.study)] if told]
     verdicts += (
         [statuses]
-        if (statuses := told_statuses(finished.tables["fit_check"])) and not manner.quiet
+        if (statuses := told_statuses(finished.tables["fit_check"])) and not verbosity.quiet
         else []
     )
-    if manner.json:
+    if verbosity.json:
         numbers = main_table(finished)
         rows = [
             {
@@ -72,7 +78,7 @@ def summary(
         ]
         told = verdict_records(judged, table.columns[1:], INTERNAL)
         disclosed = finished.tables["disclosure"]
-        show_json(
+        print_json(
             "summary",
             caption=table.caption,
             rows=rows,
@@ -83,12 +89,12 @@ def summary(
         )
     elif form is Form.terminal:
         for line in verdicts:
-            show(plain(line))
+            print_result(plain(line))
         output.print(
-            to_terminal(table, output.width, definitions=not manner.quiet), soft_wrap=False
+            to_terminal(table, output.width, definitions=not verbosity.quiet), soft_wrap=False
         )
-        if short and not manner.quiet:
-            show(f"All measures: riskweighted summary {as_argument(str(run))} --full")
+        if short and not verbosity.quiet:
+            print_result(f"All measures: riskweighted summary {as_argument(str(run))} --full")
     elif form is Form.markdown:
         typer.echo(
             "".join(f"- {escape_markdown(line)}\n" for line in verdicts)

@@ -11,14 +11,14 @@ from riskweighted.commands.terminal import (
     Force,
     StudyOut,
     default_out,
-    loading,
-    manner,
+    loading_step,
+    print_info,
+    print_json,
+    print_result,
+    print_stderr,
     print_table,
     reporter,
-    say,
-    show,
-    show_json,
-    tell,
+    verbosity,
 )
 
 if TYPE_CHECKING:
@@ -55,17 +55,17 @@ def sweep(
     """Run a study at every point of a grid of settings; an interrupted sweep goes on where it
     stopped.
     """
-    with loading("PyMC"):
-        from riskweighted.sweeps.grid import load_sweep
+    with loading_step("PyMC"):
+        from riskweighted.sweeps.settings_grid import load_sweep
         from riskweighted.sweeps.sweep import count_cells, sweep as run_sweep
     plan = load_sweep(sweep_file)
     if dry_run:
         counted = count_cells(plan, reporter=reporter())
-        show_json("sweep", **counted._asdict())
-        show(f"{counted}")
-        show("Nothing was written: this was a dry run.")
+        print_json("sweep", **counted._asdict())
+        print_result(f"{counted}")
+        print_result("Nothing was written: this was a dry run.")
         return
-    from riskweighted.reports.swept import settings_table
+    from riskweighted.reports.sweep_table import settings_table
 
     done = run_sweep(
         plan,
@@ -78,7 +78,7 @@ def sweep(
     cells = done.results.drop_duplicates(list(done.results.loc[:, :"label"].columns))
     bad, code = int((~cells["converged"].fillna(True)).sum()), 1 if len(done.failures) else 0
     table = settings_table(done, plan.schemes, plan.study.thresholds, plan.study.release.hidden)
-    show_json(
+    print_json(
         "sweep",
         exit_code=code,
         cells=len(cells),
@@ -87,23 +87,27 @@ def sweep(
         settings=table,
         results=done.folder,
     )
-    if full and len(table) and not manner.quiet:
+    if full and len(table) and not verbosity.quiet:
         print_table(
             table.set_index("setting"), "Every setting with each scheme, means over repetitions"
         )
-        say("definitions.csv says what each measure means.")
+        print_info("definitions.csv says what each measure means.")
     for line in _lines(table):
-        say(line)
-    show(f"Results: {done.folder}/results.csv: {len(cells)} cells, {bad} of them not converged")
+        print_info(line)
+    print_result(
+        f"Results: {done.folder}/results.csv: {len(cells)} cells, {bad} of them not converged"
+    )
     if len(done.failures):
-        tell(f"{len(done.failures)} cells failed: {done.folder}/failures.csv says where and why")
+        print_stderr(
+            f"{len(done.failures)} cells failed: {done.folder}/failures.csv says where and why"
+        )
         raise typer.Exit(1)
 
 
 def _lines(table: "pd.DataFrame") -> Iterator[str]:
     """The best settings, the largest reason, and what comes next: a run of the first one."""
     from riskweighted.evaluation.verdicts import LEAVES
-    from riskweighted.reports.swept import swept_lines
+    from riskweighted.reports.sweep_table import swept_lines
 
     if not len(table):
         return

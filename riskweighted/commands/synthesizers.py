@@ -1,6 +1,6 @@
 """``riskweighted synthesizers``."""
 
-from riskweighted.commands.terminal import print_pairs, show_json
+from riskweighted.commands.terminal import print_json, print_pairs
 
 
 def synthesizers() -> None:
@@ -10,7 +10,7 @@ def synthesizers() -> None:
     of_one, of_several = describe_synthesizers(), describe_synthesizers(CHAINS)
     print_pairs(of_one | of_several)
     listed = [(name, text, name in of_several) for name, text in (of_one | of_several).items()]
-    show_json(
+    print_json(
         "synthesizers",
         synthesizers=[
             {"name": name, "description": text, "several": several}

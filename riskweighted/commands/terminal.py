@@ -16,7 +16,7 @@ import typer
 from rich.console import Console
 
 from riskweighted.common.errors import InputError
-from riskweighted.common.numbers import in_columns
+from riskweighted.common.numbers import format_columns
 from riskweighted.common.progress import Advance, LogLines, Quiet, Reporter, TerminalBars
 from riskweighted.common.text import pieces, plain
 
@@ -47,7 +47,7 @@ if not _for_people:
 
 
 @dataclass
-class Manner:
+class Verbosity:
     """How much a command says: ``quiet``, no progress and no explanation; ``verbose``, every step;
     ``json``, one object on stdout.
     """
@@ -57,39 +57,39 @@ class Manner:
     json: bool = False
 
 
-manner = Manner()  # of the command that runs
+verbosity = Verbosity()  # of the command that runs
 
 
 @contextmanager
-def in_manner(**asked: bool) -> Iterator[None]:
+def set_verbosity(**asked: bool) -> Iterator[None]:
     """Say as much as is asked for while a command runs."""
-    before = vars(manner).copy()
-    vars(manner).update(asked)
+    before = vars(verbosity).copy()
+    vars(verbosity).update(asked)
     try:
         yield
     finally:
-        vars(manner).update(before)
+        vars(verbosity).update(before)
 
 
-def say(text: str = "") -> None:
+def print_info(text: str = "") -> None:
     """An explanation on stdout: not under --quiet, nor under --json. Words are kept whole where the
     width is known.
     """
-    if not manner.quiet:
-        show(text)
+    if not verbosity.quiet:
+        print_result(text)
 
 
-def show(text: str = "") -> None:
+def print_result(text: str = "") -> None:
     """What was asked for, such as the place of the results: on stdout but under --json."""
-    if not manner.json:
+    if not verbosity.json:
         output.print(text, soft_wrap=not _for_people)
 
 
-def show_json(command: str, **content: Any) -> None:
+def print_json(command: str, **content: Any) -> None:
     """The one object that --json prints: the command's name and its results; a table is a list of
     records, what is missing null.
     """
-    if manner.json:
+    if verbosity.json:
         ascii_only = not output.encoding.startswith("utf")  # as of a pipe on Windows
         content = {"command": command, **_plain(content)}
         output.print(
@@ -128,22 +128,22 @@ def reporter() -> Reporter:
     """What tells of the steps on stderr: bars on a terminal, plain lines elsewhere and under
     --verbose, nothing under --quiet.
     """
-    if manner.quiet:
+    if verbosity.quiet:
         return Quiet()
-    if errors.is_terminal and not manner.verbose:
+    if errors.is_terminal and not verbosity.verbose:
         return TerminalBars(errors)
-    return LogLines(errors.print, detail=manner.verbose)
+    return LogLines(errors.print, detail=verbosity.verbose)
 
 
 @contextmanager
-def loading(what: str = "") -> Iterator[Advance]:
+def loading_step(what: str = "") -> Iterator[Advance]:
     """The step in which packages are loaded: no line of a log, unless --verbose asks for every
     step.
 
     What is loaded stays, and looking through it for what could go took a third of the time of a
     check.
     """
-    told = reporter() if errors.is_terminal or manner.verbose else Quiet()
+    told = reporter() if errors.is_terminal or verbosity.verbose else Quiet()
     collects, before = gc.isenabled(), len(sys.modules)
     gc.disable()
     try:
@@ -261,9 +261,9 @@ def codes_of(pairs: list[str] | None) -> dict[str, tuple[float, ...]]:
     return by_variable
 
 
-def say_table(table: "pd.DataFrame", title: str) -> None:
+def print_info_table(table: "pd.DataFrame", title: str) -> None:
     """A table that explains or repeats what is kept elsewhere: not under --quiet."""
-    if not manner.quiet:
+    if not verbosity.quiet:
         print_table(table, title)
 
 
@@ -275,9 +275,9 @@ def print_table(table: "pd.DataFrame", title: str) -> None:
     """
     from rich.table import Table
 
-    if manner.json:
+    if verbosity.json:
         return
-    cells = in_columns(table, missing="-")
+    cells = format_columns(table, missing="-")
     names = [str(name) for name in table.columns]
     widths = [
         max(len(name), *cells.iloc[:, position].str.len(), 1) + _RULES
@@ -285,7 +285,7 @@ def print_table(table: "pd.DataFrame", title: str) -> None:
     ]
     names_end = _FIRST if output.width >= _NARROW else _FIRST_OF_NARROW
     first = min(max([len(str(name)) for name in table.index], default=0), names_end)
-    show(title)
+    print_result(title)
     for piece in pieces(widths, output.width - first - _RULES):
         shown = Table()
         shown.add_column(str(table.index.name or ""), max_width=names_end, overflow="fold")
@@ -310,14 +310,14 @@ def default_out(file: Path) -> Path:
     return out
 
 
-def tell(text: str) -> None:
+def print_stderr(text: str) -> None:
     """A line on stderr; on a terminal its words are kept whole."""
     errors.print(text, soft_wrap=not errors.is_terminal)
 
 
-def say_pairs(pairs: "Mapping[str, str]") -> None:
+def print_info_pairs(pairs: "Mapping[str, str]") -> None:
     """Names and what is said of each: not under --quiet."""
-    if not manner.quiet:
+    if not verbosity.quiet:
         print_pairs(pairs)
 
 
@@ -325,7 +325,7 @@ def print_pairs(pairs: "Mapping[str, str]") -> None:
     """Names and what is said of each, in two columns; long lines go on in the second one."""
     from rich.table import Table
 
-    if manner.json:
+    if verbosity.json:
         return
     shown = Table.grid(padding=(0, 2))
     shown.add_column(

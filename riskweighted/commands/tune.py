@@ -12,13 +12,13 @@ from riskweighted.commands.terminal import (
     UNFIT,
     Cores,
     Seed,
-    loading,
+    loading_step,
+    print_info,
+    print_info_table,
+    print_json,
+    print_result,
+    print_stderr,
     reporter,
-    say,
-    say_table,
-    show,
-    show_json,
-    tell,
 )
 from riskweighted.common.extras import optional
 from riskweighted.common.numbers import exactly
@@ -59,10 +59,14 @@ def tune(
             "measure's key; isolated-risk(income).",
         ),
     ],
-    at_most: Annotated[float, typer.Option("--at-most", help="What the target shall not exceed.")],
+    target_max: Annotated[
+        float, typer.Option("--target-max", help="What the target shall not exceed.")
+    ],
     family: Annotated[
         str | None,
-        typer.Option("--family", help="Along this family only: mix+, bounded+, mix, delete, ..."),
+        typer.Option(
+            "--family", help="Along this family only: mix+, bounded+, mix, drop-riskiest, ..."
+        ),
     ] = None,
     loss: Annotated[
         str,
@@ -72,10 +76,10 @@ def tune(
             "key of a measure of utility.",
         ),
     ] = "U_m",
-    keep: Annotated[
+    constraint: Annotated[
         list[str] | None,
         typer.Option(
-            "--keep",
+            "--constraint",
             metavar="NAME=MOST",
             help="A constraint beside the target, which a setting must keep: "
             "isolated-information=0.5, disclosure-largest=0.05, or any "
@@ -95,26 +99,28 @@ def tune(
     Exits with 3 where the fit of the chosen weights did not converge; what was found is there all
     the same.
     """
-    from riskweighted.common.folders import opened
-    from riskweighted.tuning.settings import TuningSettings
+    from riskweighted.common.folders import open_folder
+    from riskweighted.tuning.tuning_settings import TuningSettings
 
-    settings = TuningSettings(target, at_most, family, loss, keep=_limits(keep or []))
-    with loading("PyMC"):
+    settings = TuningSettings(
+        target, target_max, family, loss, constraints=_limits(constraint or [])
+    )
+    with loading_step("PyMC"):
         from riskweighted.runs.study import load_study
-        from riskweighted.runs.tuned import tune_study
+        from riskweighted.runs.tuned_scheme import tune_study
     study, began = load_study(study_file), time.monotonic()
     if out is None:
         tuning = tune_study(study, settings, seed=seed, cores=cores, reporter=reporter())
         _print(tuning, began, None, full=full)
     else:
         optional("matplotlib", "the frontier's figure (--out)")
-        with opened(out, "a tuning") as working:
+        with open_folder(out, "a tuning") as working:
             tuning = tune_study(study, settings, seed=seed, cores=cores, reporter=reporter())
             _write(tuning, study, working)
             _print(tuning, began, out, full=full)
     for line in _lines(tuning, out, study_file):
-        say(line)
-    show(
+        print_info(line)
+    print_result(
         f"Results: {out}/  (README.txt there says what may leave the agency)"
         if out is not None
         else "Nothing was written: --out keeps it."
@@ -136,21 +142,21 @@ def _limits(given: list[str]) -> dict[str, float]:
             equals = ""
         if not equals or not name:
             raise InputError(
-                f"--keep takes NAME=MOST, such as isolated-information=0.5, got {text!r}"
+                f"--constraint takes NAME=MOST, such as isolated-information=0.5, got {text!r}"
             )
     return limits
 
 
 def _print(tuning: "Tuning", began: float, out: Path | None, *, full: bool) -> None:
     """The families, what was chosen and why, where that is asked for; all of it for a machine."""
-    from riskweighted.reports.disclosure import INTERNAL
-    from riskweighted.reports.verdicts import verdict_records
+    from riskweighted.reports.output_rules import INTERNAL
+    from riskweighted.reports.verdict_sentences import verdict_records
 
-    show_json(
+    print_json(
         "tune",
         exit_code=0 if tuning.fit.converged else UNFIT,
         target=tuning.target,
-        at_most=tuning.at_most,
+        at_most=tuning.target_max,
         why=tuning.why,
         families=tuning.families,
         constraints=tuning.constraints,
@@ -161,21 +167,21 @@ def _print(tuning: "Tuning", began: float, out: Path | None, *, full: bool) -> N
         table = tuning.families.set_index("family")[
             ["scheme", "loss", "loss_error", "least", "largest", "result"]
         ]
-        title = f"{tuning.target} of at most {exactly(tuning.at_most)}: each family at the mode"
-        say_table(table.rename(columns={"loss_error": "error"}), title)
-        say(
+        title = f"{tuning.target} of at most {exactly(tuning.target_max)}: each family at the mode"
+        print_info_table(table.rename(columns={"loss_error": "error"}), title)
+        print_info(
             f"loss: {tuning.frontier.attrs['loss']}, at the scheme that meets the target, and "
             "its Monte Carlo error; "
             "least, largest: the target along the family."
         )
-        say(tuning.why)
+        print_info(tuning.why)
         fits = (
             f"{tuning.fits} weighted {'fit' if tuning.fits == 1 else 'fits'} beside the "
             "unweighted one"
         )
-        say(f"Time: {duration(time.monotonic() - began)}, {fits}.")
+        print_info(f"Time: {duration(time.monotonic() - began)}, {fits}.")
     if not tuning.fit.converged:
-        tell(
+        print_stderr(
             "not converged: the fit of the chosen weights; do not rely on it, sample longer or "
             "simplify the model (exit code 3)"
         )
@@ -188,11 +194,11 @@ def _lines(tuning: "Tuning", out: Path | None, file: Path) -> Iterator[str]:
     from riskweighted.common.numbers import together
     from riskweighted.evaluation.verdicts import NOT_JUDGED, overall
     from riskweighted.reports.brief import verdict_lines
-    from riskweighted.reports.disclosure import INTERNAL
-    from riskweighted.reports.verdicts import in_a_line
+    from riskweighted.reports.output_rules import INTERNAL
+    from riskweighted.reports.verdict_sentences import one_line_reason
 
     (reached, _), (lost, _) = (
-        together(tuning.reached, tuning.at_most),
+        together(tuning.reached, tuning.target_max),
         together(tuning.loss, tuning.loss_error),
     )
     figures = (
@@ -200,7 +206,7 @@ def _lines(tuning: "Tuning", out: Path | None, file: Path) -> Iterator[str]:
         f"{lost}"
     )
     word = overall(tuning.verdicts, tuning.scheme)
-    why = in_a_line(tuning.verdicts, tuning.scheme, INTERNAL)
+    why = one_line_reason(tuning.verdicts, tuning.scheme, INTERNAL)
     told = {tuning.scheme: (word, f"{figures}; {why}" if why else figures)}
     for row in tuning.families.sort_values("loss", na_position="last", kind="stable").itertuples():
         # of the mode alone, which nothing was sampled of
@@ -236,7 +242,7 @@ def _write(tuning: "Tuning", study: "Study", working: "WorkingFolder") -> None:
     from riskweighted.data.io import write_table
     from riskweighted.plots.frontier import plot_frontier
     from riskweighted.runs.choice import study_text
-    from riskweighted.runs.tuned import tuned_study
+    from riskweighted.runs.tuned_scheme import tuned_study
 
     secret = working.result / "confidential" / "study.toml"
     write_table(tuning.families, working.result / "families.csv")

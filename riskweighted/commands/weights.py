@@ -12,10 +12,10 @@ from riskweighted.commands.terminal import (
     Codes,
     MinRadius,
     Radius,
-    say_table,
+    print_info_table,
+    print_json,
+    print_result,
     scenario_of,
-    show,
-    show_json,
     split,
 )
 from riskweighted.common.atomic import whole_file
@@ -44,17 +44,18 @@ def weights(
     scheme: Annotated[
         str,
         typer.Option(
-            "--scheme", help="marginal, pairwise, 3-way, 'uniform(c=0.1)', 'delete(q=0.05)', ..."
+            "--scheme",
+            help="marginal, pairwise, 3-way, 'uniform(c=0.1)', 'drop-riskiest(q=0.05)', ...",
         ),
     ] = "pairwise",
-    match: Annotated[
+    risk_of: Annotated[
         str,
         typer.Option(
-            "--match",
-            help="Of several variables, whose ball makes a variable's weights: own, joint, or "
-            "subsets 'a,b;c'.",
+            "--risk-of",
+            help="Of several variables, whose ball makes a variable's weights: each-variable, "
+            "joint, or subsets 'a,b;c'.",
         ),
-    ] = "own",
+    ] = "each-variable",
     codes: Codes = None,
     cluster: Annotated[
         str | None,
@@ -94,7 +95,7 @@ def weights(
     refuse_inside_result(out)
     from riskweighted.data.io import read_table, write_table
     from riskweighted.weights.match import match_weights
-    from riskweighted.weights.names import parse_scheme
+    from riskweighted.weights.scheme_names import parse_scheme
 
     named = parse_scheme(scheme).text
     with whole_file(out, private=True, replace=force) as unfinished:
@@ -112,19 +113,23 @@ def weights(
             codes=codes,
         )
         alpha = match_weights(
-            table, scenario, scheme, _matched(match), scale=scale, shift=shift, cluster=cluster
+            table, scenario, scheme, _matched(risk_of), scale=scale, shift=shift, cluster=cluster
         )
         if len(scenario.synthetic) == 1:
             alpha = alpha.set_axis(["alpha"], axis=1)
         write_table(alpha.rename_axis("row"), unfinished, index=True, private=True)
         # before the file is there: where nothing can be printed, nothing is left
         _print_distribution(alpha, named, out)
-    show(f"Written to {out} (confidential: a weight tells how isolated a record is)")
+    print_result(f"Written to {out} (confidential: a weight tells how isolated a record is)")
 
 
 def _matched(text: str) -> "str | list[tuple[str, ...]]":
-    """The option ``--match``: a word, or subsets of variables."""
-    return text if text in ("own", "joint") else [split(subset) for subset in text.split(";")]
+    """The option ``--risk-of``: a word, or subsets of variables."""
+    return (
+        text
+        if text in ("each-variable", "joint")
+        else [split(subset) for subset in text.split(";")]
+    )
 
 
 def _print_distribution(alpha: "pd.DataFrame", scheme: str, out: Path) -> None:
@@ -141,8 +146,8 @@ def _print_distribution(alpha: "pd.DataFrame", scheme: str, out: Path) -> None:
     distribution.index = pd.Index(
         [scheme] if len(alpha.columns) == 1 else [f"{scheme}, {name}" for name in alpha]
     )
-    show_json("weights", distribution=distribution.rename_axis("alpha").reset_index(), results=out)
-    say_table(
+    print_json("weights", distribution=distribution.rename_axis("alpha").reset_index(), results=out)
+    print_info_table(
         distribution.rename_axis("alpha"),
         "Likelihood weights (lower protects more; 5 to 95 % are quantiles over records)",
     )

@@ -15,7 +15,7 @@ from typing import Any
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.extras import optional
 
-__all__ = ["ANSWER_WITHIN", "connected", "greet", "own_workers", "workers_of"]
+__all__ = ["ANSWER_WITHIN", "connect_client", "greet", "own_workers", "workers_of"]
 
 ANSWER_WITHIN = 8.0  # seconds a scheduler has to answer, so that the user hears of it within 10
 # times, since every other second distributed replaces the answer by one that names no workers, at
@@ -35,7 +35,9 @@ _ENVIRONMENT = {
 
 
 @contextmanager
-def connected(address: str, paths: Sequence[Path], versions: Mapping[str, str]) -> Iterator[Any]:
+def connect_client(
+    address: str, paths: Sequence[Path], versions: Mapping[str, str]
+) -> Iterator[Any]:
     """A client of the scheduler at `address`, such as "tcp://host:port", whose workers must all see
     `paths` and have `versions`.
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from riskweighted.common.errors import InputError
 
-__all__ = ["EXTRAS", "late", "missing", "optional"]
+__all__ = ["EXTRAS", "late", "missing_extra", "optional"]
 
 # the packages, as imported, of each extra of pyproject.toml; where a package is in several, the
 # first is named
@@ -30,12 +30,12 @@ def optional(package: str, what: str) -> Any:
     try:
         return import_module(package)
     except ModuleNotFoundError as error:
-        if (absent := missing(error, what)) is None:
+        if (absent := missing_extra(error, what)) is None:
             raise
         raise absent from None
 
 
-def missing(error: ModuleNotFoundError, what: str) -> InputError | None:
+def missing_extra(error: ModuleNotFoundError, what: str) -> InputError | None:
     """What to say of a package that could not be imported; None of one that no extra brings."""
     package = str(error.name).partition(".")[0]
     extra = next((extra for extra, packages in EXTRAS.items() if package in packages), None)

@@ -37,11 +37,11 @@ __all__ = [
     "MARK",
     "BusyError",
     "WorkingFolder",
-    "for_the_moment",
-    "opened",
+    "open_folder",
     "refuse_inside_result",
     "scratch",
     "take_lock",
+    "temporary_folder",
 ]
 
 
@@ -111,7 +111,7 @@ class WorkingFolder:
 
 
 @contextmanager
-def opened(
+def open_folder(
     out: Path,
     what: str,
     *,
@@ -193,7 +193,7 @@ def _there(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def for_the_moment() -> Iterator[Path]:
+def temporary_folder() -> Iterator[Path]:
     """A folder for files that go at the end of the block, in the working folder of the command if
     it has one; its owner's only.
     """

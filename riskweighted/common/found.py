@@ -17,7 +17,7 @@ __all__ = [
     "found_numbers",
     "hide_found",
     "is_found",
-    "marked",
+    "mark_found",
     "most_beyond",
 ]
 
@@ -44,7 +44,7 @@ class FoundNumbers(tuple[float, ...]):
         return [*self, FOUND]
 
 
-def marked(value: Any) -> list[Any]:
+def mark_found(value: Any) -> list[Any]:
     """A setting, one value or several, with the mark."""
     return [*value, FOUND] if isinstance(value, (list, tuple)) else [value, FOUND]
 

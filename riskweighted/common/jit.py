@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-__all__ = ["in_threads", "kernel", "worker_threads"]
+__all__ = ["kernel", "run_in_threads", "worker_threads"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -30,7 +30,7 @@ def worker_threads() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def in_threads(
+def run_in_threads(
     function: Callable[..., Any],
     tasks: Sequence[tuple[Any, ...]],
     progress: Callable[[int, int], None] | None = None,

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SHARE",
-    "by_digits",
+    "decimals_for_digits",
     "exactly",
-    "in_column",
-    "in_columns",
+    "format_column",
+    "format_columns",
     "rounded_from",
     "shared_digits",
     "together",
@@ -31,32 +31,32 @@ SHARE = 3  # decimals of a share, a probability, a distance
 _DIGITS = 4
 
 
-def in_column(
+def format_column(
     values: Iterable[object], decimals: int | None = None, *, missing: str = "n/a"
 ) -> list[str]:
     """Numbers that stand beside each other; texts stay as they are."""
     given = list(values)
     numbers = [_as_float(value) for value in given]
-    places = min(SHARE, by_digits(numbers)) if decimals is None else decimals
+    places = min(SHARE, decimals_for_digits(numbers)) if decimals is None else decimals
     return [
         value if isinstance(value, str) else _fixed(number, places, missing)
         for value, number in zip(given, numbers, strict=True)
     ]
 
 
-def in_columns(
+def format_columns(
     cells: "pd.DataFrame", decimals: int | None = None, *, missing: str = "n/a"
 ) -> "pd.DataFrame":
     """The same of every column of a table."""
     shown = cells.astype(object)
     for number in range(cells.shape[1]):
-        shown.isetitem(number, in_column(cells.iloc[:, number], decimals, missing=missing))
+        shown.isetitem(number, format_column(cells.iloc[:, number], decimals, missing=missing))
     return shown
 
 
 def together(*values: object) -> list[str]:
     """Numbers that one sentence compares."""
-    return in_column(values)
+    return format_column(values)
 
 
 def exactly(value: float) -> str:
@@ -67,7 +67,7 @@ def exactly(value: float) -> str:
     return f"{'-' if value < 0 else ''}{int(whole):,}{point}{rest}"
 
 
-def by_digits(numbers: Iterable[float], digits: int = _DIGITS) -> int:
+def decimals_for_digits(numbers: Iterable[float], digits: int = _DIGITS) -> int:
     """The decimals that give the largest number so many digits; none where all are whole."""
     finite = [abs(number) for number in numbers if math.isfinite(number)]
     if all(number.is_integer() for number in finite):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Protocol
 
-from riskweighted.common.notebook import in_notebook
+from riskweighted.common.html_repr import in_notebook
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -206,7 +206,7 @@ class LogLines:
     def _held(self) -> str:
         if not self.detail:
             return ""
-        from riskweighted.common.room import memory_peak, size
+        from riskweighted.common.resources import memory_peak, size
 
         return f", {size(memory_peak())} at the peak"
 

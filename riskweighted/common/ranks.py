@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Apart", "Ranked", "neighbours_apart", "normal_scores", "order_alike"]
+__all__ = ["NeighbourDistances", "Ranked", "neighbours_apart", "normal_scores", "order_alike"]
 
 
 class Ranked:
@@ -52,7 +52,7 @@ def normal_scores(values: np.ndarray) -> np.ndarray:
     return np.asarray(ndtri((rankdata(values) - 0.5) / len(values)))
 
 
-class Apart(NamedTuple):
+class NeighbourDistances(NamedTuple):
     """By group of m records, (g,) each: ``moved``, the sum of the m - 1 differences in rank between
     neighbours; its mean ``expected`` and its ``variance`` in a random order; and ``steps``, m - 1,
     the least that it can be."""
@@ -63,7 +63,7 @@ class Apart(NamedTuple):
     steps: np.ndarray
 
 
-def neighbours_apart(ranks: np.ndarray, groups: np.ndarray) -> Apart:
+def neighbours_apart(ranks: np.ndarray, groups: np.ndarray) -> NeighbourDistances:
     """Return how far neighbours lie apart in rank within each of some groups of three records and
     more.
 
@@ -82,4 +82,6 @@ def neighbours_apart(ranks: np.ndarray, groups: np.ndarray) -> Apart:
     moved = np.add.reduceat(steps, starts) if len(starts) else np.empty(0)
     several = sizes > 2
     m = sizes[several]
-    return Apart(moved[several], (m - 1) * (m + 1) / 3, (m - 2) * (m + 1) * (4 * m - 7) / 90, m - 1)
+    return NeighbourDistances(
+        moved[several], (m - 1) * (m + 1) / 3, (m - 2) * (m + 1) * (4 * m - 7) / 90, m - 1
+    )

@@ -32,16 +32,24 @@ _MEASURES = {
 } | {
     "disclosure-top": f"{_TABLE}: D of the group 'top 1 %'; a limit of D is 'disclosure' or "
     "'disclosure-isolated'",
-    "own-value": f"{_TABLE} in the column own_value_with; [release.disclosure] own_value limits it",
+    "own-value": f"{_TABLE} in the column own_value_with; [release.disclosure] "
+    "max_true_value_copies limits it",
     "own-value-without": f"{_TABLE} in the column own_value_out",
-    "named-in-reverse": f"{_TABLE} in the column reversed; 'named-records' is limited",
+    "named-in-reverse": f"{_TABLE} in the column reversed; 'identified-records' is limited",
     "disclosure-aligned": f"{_TABLE} in the rows of the release 'aligned'; a limit of D is "
     "'disclosure'",
     "guessed-by-constant": f"{_TABLE} in the column constant",
     "hidden-aligned": "write 'hidden-named'",
     "alone-in-released-pattern": "write 'released-uniques', the same share",
     "isolated-records": "it is the number of the largest 5 % with ties, no measure of a release",
-    "expected-falls": "write 'expected-rises'",
+    "expected-falls": "write 'records-riskier'",
+    "expected-rises": "write 'records-riskier'",
+    "guessed": "write 'attack-success'",
+    "guessed-without-value": "write 'attack-success-leave-one-out'",
+    "guessed-without-release": "write 'attack-success-no-release'",
+    "disclosure-number": "write 'persons-disclosed'",
+    "named-records": "write 'identified-records'",
+    "hole-attack": "write 'gap-attack'",
     "p-eff": "write 'influence-information', which is half of it",
     "influence-information-isolated": "write 'influence-information-isolated-mean', which is it "
     "over the number of isolated records",
@@ -64,7 +72,7 @@ _MEASURES = {
     "unique-matches": _MATCHES,
     "true-match-rate": _MATCHES,
     "false-match-rate": _MATCHES,
-    "hole-attack-isolated": "write 'hole-attack'",
+    "hole-attack-isolated": "write 'gap-attack'",
     "rank": "riskweighted.rank_measure gives it",
     "dcap-drop": "write 'dcap-zero', or take it of riskweighted.correct_attribution",
     "tcap": "write 'dcap-zero', or take it of riskweighted.correct_attribution",
@@ -109,9 +117,25 @@ REPLACED: Mapping[str, Mapping[str, str]] = {
         "scenario), what a record's own value adds to its guess",
     },
     "scheme": {
+        "delete": "write 'drop-riskiest'",
+        "delete+": "write 'drop-riskiest+'",
+        "others": "write 'others-in-ball'",
+        "others+": "write 'others-in-ball+'",
         "lipschitz+": "write 'mix+(t=0.5)', 'bounded+(b=0.1)', or 'lipschitz' without the plus",
         "lipschitz-target+": "write 'bounded+(b=0.1)', or 'lipschitz-target' without the plus",
         "reweighted+": "write 'power+(g=0.25)', or 'reweighted' without the plus",
+    },
+    "setting": {  # by its whole name
+        "release.disclosure.named": "write 'max_identified'",
+        "release.disclosure.named_share": "write 'max_identified_share'",
+        "release.disclosure.own_value": "write 'max_true_value_copies'",
+        "release.unshuffled": "write 'unshuffled_reason'",
+        "synthesizer.on_broken": 'write \'violations\', which is "error" or "exclude"',
+        "synthesizer.variables.otherwise": "write 'else_value'",
+        "synthesizer.variables.when": "write 'applies_if'",
+        "weights.at_most": "write 'target_max'",
+        "weights.keep": "write 'constraints'",
+        "weights.match": 'write \'risk_of\', whose "own" is "each-variable"',
     },
 }
 

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 from riskweighted.common.checks import check_path
 from riskweighted.common.errors import InputError, listing
+from riskweighted.common.replaced import refuse_replaced
 
 __all__ = [
     "APART",
@@ -136,6 +137,7 @@ def read_fields(
     names = [field.name for field in _fields(kind)]
     unknown = [name for name in given if name not in names]
     if unknown:
+        refuse_replaced("setting", _dotted(above, unknown[0]))
         raise InputError(
             f"unknown setting {_dotted(above, unknown[0])!r}; valid here are "
             f"{listing([*names, *others])}"

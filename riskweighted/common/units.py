@@ -17,7 +17,7 @@ from riskweighted.common.errors import InputError, UnitsWarning, listing
 from riskweighted.common.frames import as_floats, holds_numbers, require_columns, with_columns
 from riskweighted.common.settings import as_table
 
-__all__ = ["Arrangement", "Units", "joined"]
+__all__ = ["Arrangement", "Units", "join_units"]
 
 _MOST = "most_members"
 _MANY_ALONE = 0.9  # share of units of one record, above which units tell little
@@ -438,7 +438,7 @@ class Arrangement:
         return rows, arrangement, firsts[of] + self.position[records]
 
 
-def joined(members: pd.DataFrame, units: pd.DataFrame, key: str) -> pd.DataFrame:
+def join_units(members: pd.DataFrame, units: pd.DataFrame, key: str) -> pd.DataFrame:
     """The records of a file of members, each with the columns of its unit, of a file of units.
 
     Ids are compared as those of `Units` are. Warns (`UnitsWarning`) of units without a member.

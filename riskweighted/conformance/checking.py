@@ -12,10 +12,10 @@ import pandas as pd
 from riskweighted.common.errors import InputError
 from riskweighted.common.frames import require_columns
 from riskweighted.common.native import Frame, as_pandas
-from riskweighted.conformance import clauses, refusals
-from riskweighted.conformance.centring import centring_agrees
+from riskweighted.conformance import clauses, refusal_clauses
+from riskweighted.conformance.centring_clause import centring_agrees
 from riskweighted.conformance.clauses import Skipped, Trial
-from riskweighted.conformance.clipping import clip_agrees
+from riskweighted.conformance.clip_clause import clip_agrees
 from riskweighted.contract.synthesizer import Blueprint, ContractError, Draw, Synthesizer
 from riskweighted.sampling.graphs import compile_weighted_sum, parameters_at
 
@@ -24,7 +24,7 @@ __all__ = ["check_synthesizer"]
 _CLAUSES: dict[str, Callable[[Trial], str | None]] = {
     "settings are a frozen, hashable value": clauses.frozen_value,
     "the data are left alone": clauses.data_left_alone,
-    "bad data are refused without showing a value": refusals.bad_data_refused,
+    "bad data are refused without showing a value": refusal_clauses.bad_data_refused,
     "the blueprint holds priors, and starts unweighted": clauses.priors_alone,
     "draws fit the column": clauses.draws_fit,
     "the same seed gives the same draws": clauses.seeds_repeat,
@@ -37,8 +37,8 @@ _CLAUSES: dict[str, Callable[[Trial], str | None]] = {
     "at(frame) follows the confidential recipe": clauses.same_recipe,
     "at(frame): other responses move no row": clauses.other_responses,
     "at(frame): draws need no response": clauses.without_response,
-    "at(frame): a missing level keeps its column": refusals.missing_level_kept,
-    "at(frame): an unseen level is refused": refusals.unseen_level_refused,
+    "at(frame): a missing level keeps its column": refusal_clauses.missing_level_kept,
+    "at(frame): an unseen level is refused": refusal_clauses.unseen_level_refused,
     "mass is the share of draws": clauses.mass_is_share,
     "mass of neighbouring intervals adds up": clauses.mass_adds_up,
     "inverse inverts mass": clauses.inverse_inverts,

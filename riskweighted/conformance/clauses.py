@@ -13,7 +13,7 @@ import pandas as pd
 from riskweighted.common.frames import with_columns
 from riskweighted.contract.categories import categories_of, target_numbers
 from riskweighted.contract.distribution import Records, draw_values, log_densities
-from riskweighted.contract.drawing import as_column
+from riskweighted.contract.drawn_columns import as_column
 from riskweighted.contract.synthesizer import (
     Blueprint,
     ContractError,

@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError
-from riskweighted.common.notebook import card
+from riskweighted.common.html_repr import html_repr
 
 __all__ = ["CentredWeights", "Centring", "Intervals", "OwnFunction"]
 
@@ -70,7 +70,7 @@ class CentredWeights:
             "alpha holds the weight of each record, functions what it would be with another "
             "value. Confidential."
         )
-        return card("Centred weights", facts={"records": len(self.alpha), **means}, note=note)
+        return html_repr("Centred weights", facts={"records": len(self.alpha), **means}, note=note)
 
     def __post_init__(self) -> None:
         if not isinstance(self.functions, Mapping):

@@ -13,25 +13,26 @@ from riskweighted.contract.synthesizer import ContractError, Draw, Records, Synt
 __all__ = [
     "Masses",
     "Records",
+    "cached_on_arrays",
     "draw_values",
-    "fixed",
     "has_mass",
     "interval_masses",
     "is_symbolic",
     "log_densities",
-    "once",
+    "read_only",
 ]
 
 Masses = Callable[[Draw], np.ndarray]
 _Found = TypeVar("_Found")
 
 
-def once(find: Callable[..., _Found]) -> Callable[..., _Found]:
+def cached_on_arrays(find: Callable[..., _Found]) -> Callable[..., _Found]:
     """The function of (prepared, array, ...) that finds what fixed arrays decide only once, for as
     long as the first of them is held.
 
     A distribution is made anew for every theta, and asked of the same values and intervals each
-    time: `fixed` arrays, which nobody can change, are known again. Of other arrays nothing is kept.
+    time: `read_only` arrays, which nobody can change, are known again. Of other arrays nothing is
+    kept.
     """
     known: dict[tuple[int, ...], tuple[tuple[Any, ...], _Found]] = {}
 
@@ -54,7 +55,7 @@ def is_symbolic(theta: Mapping[str, Any]) -> bool:
     return any(hasattr(value, "owner") for value in theta.values())
 
 
-def fixed(values: np.ndarray) -> np.ndarray:
+def read_only(values: np.ndarray) -> np.ndarray:
     """The values as an array that nobody can change: a copy, unless it is one already."""
     if isinstance(values, np.ndarray) and not values.flags.writeable:
         return values
@@ -85,7 +86,7 @@ def interval_masses(
     """From parameters to the mass of the same intervals, (n,); what the intervals decide is found
     once.
     """
-    low, high = fixed(lower), fixed(upper)
+    low, high = read_only(lower), read_only(upper)
     return lambda theta: synthesizer.distribution(theta, prepared).mass(low, high)
 
 
@@ -95,7 +96,7 @@ def log_densities(
     """From parameters to log p(y_i | theta) of the same values y (n,), once they are seen to be n
     numbers, (n,).
     """
-    y, name, n = fixed(y), type(synthesizer).__name__, len(y)
+    y, name, n = read_only(y), type(synthesizer).__name__, len(y)
 
     def terms(theta: Draw) -> np.ndarray:
         each = np.asarray(_asked(synthesizer, theta, prepared, "log_density")(y))

@@ -17,7 +17,7 @@ from riskweighted.contract.distribution import is_symbolic
 from riskweighted.contract.synthesizer import Blueprint, Draw, Tensor
 from riskweighted.design.design import Design, build_design, response_values
 from riskweighted.design.formulas import response_name
-from riskweighted.design.tables import Tables
+from riskweighted.design.predictor_tables import Tables
 
 __all__ = ["InGraph", "Mix", "Predictors", "Regression"]
 
@@ -74,9 +74,11 @@ class _Prepared(NamedTuple):
         design = self.design.at(frame)
         return self._replace(y=design.response(frame), design=design)
 
-    def placed(self, columns: Tables) -> "_Prepared":
+    def from_tables(self, columns: Tables) -> "_Prepared":
         """Records of which only the predictors are known, by their model matrix."""
-        return self._replace(y=np.full(len(columns), np.nan), design=self.design.placed(columns))
+        return self._replace(
+            y=np.full(len(columns), np.nan), design=self.design.from_tables(columns)
+        )
 
     @property
     def rows(self) -> np.ndarray:

@@ -96,9 +96,9 @@ class Blueprint(NamedTuple):
         it to the model.
     direct : callable, optional
         The same posterior as such a function of one vector, for a model whose posterior is close to
-        normal: it is drawn from by importance (`riskweighted.sampling.near`) before anything is
-        compiled, and sampled by chains where that fails. Alpha (n,) may be all zero. The function
-        may offer ``heights(vectors)``, from (S, d) to the log densities (S,), and
+        normal: it is drawn from by importance (`riskweighted.sampling.importance`) before anything
+        is compiled, and sampled by chains where that fails. Alpha (n,) may be all zero. The
+        function may offer ``heights(vectors)``, from (S, d) to the log densities (S,), and
         ``curvature(vector)``, minus the second derivatives (d, d). The model must monitor what its
         layout gives.
     exact : callable, optional
@@ -161,7 +161,7 @@ class Prepared(Protocol):
     """Prepared data are what `Synthesizer.prepare` makes of the confidential data: checked arrays,
     in a form of the model's own.
 
-    In a chain ``placed(columns)``, where it is offered, is `at` of records whose model matrix
+    In a chain ``from_tables(columns)``, where it is offered, is `at` of records whose model matrix
     without its intercept is given as `Tables`.
 
     Examples

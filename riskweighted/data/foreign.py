@@ -16,7 +16,7 @@ from riskweighted.common.errors import InputError, listing
 from riskweighted.common.extras import optional
 from riskweighted.common.frames import with_columns
 from riskweighted.data.typed import as_plain_numbers
-from riskweighted.data.variable import Code, Variable, cut
+from riskweighted.data.variable import Code, Variable, truncate
 
 __all__ = [
     "more_dates",
@@ -238,7 +238,8 @@ def _write_stata(
         whole = {int(code): text for code, text in labelled.items() if _is_stata_code(code)}
         if whole:
             values[name] = {
-                code: cut(text, _VALUE_LABEL[".dta"], in_bytes=True) for code, text in whole.items()
+                code: truncate(text, _VALUE_LABEL[".dta"], in_bytes=True)
+                for code, text in whole.items()
             }
     dates = {
         name: _stata_date(stated[name].type)
@@ -289,7 +290,7 @@ def _of_spss(plain: pd.DataFrame, stated: Mapping[str, Variable]) -> dict[str, A
         number = pd.api.types.is_numeric_dtype(plain[name].dtype)
         labels = variable.number_labels if number else variable.values
         labelled = {
-            code: cut(text, _VALUE_LABEL[".sav"], in_bytes=True)
+            code: truncate(text, _VALUE_LABEL[".sav"], in_bytes=True)
             for code, text in labels.items()
             if text
         }

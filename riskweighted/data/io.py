@@ -16,7 +16,7 @@ import pandas as pd
 from riskweighted.common.atomic import whole_file
 from riskweighted.common.datasets import Datasets
 from riskweighted.common.errors import InputError, listing
-from riskweighted.common.folders import for_the_moment
+from riskweighted.common.folders import temporary_folder
 from riskweighted.common.frames import (
     holds_numbers,
     one_name_each,
@@ -25,10 +25,10 @@ from riskweighted.common.frames import (
     with_columns,
 )
 from riskweighted.common.text import for_spreadsheet, reads_as_number
+from riskweighted.data.csv_layout import CsvLayout, check_header, decode_text, plain_text
 from riskweighted.data.csv_text import CsvTable, csv_text
 from riskweighted.data.foreign import more_dates, require_reader, shown_to_the_right, write_foreign
 from riskweighted.data.formats import FORMATS, WRITABLE
-from riskweighted.data.layout import CsvLayout, check_header, decoded, plain_text
 from riskweighted.data.metadata import META, meta_text
 from riskweighted.data.variable import TEXTS, Variable
 from riskweighted.data.variables import Variables
@@ -84,7 +84,7 @@ def read_table(
     except InputError:
         raise
     except UnicodeDecodeError:
-        decoded(path.read_bytes(), "utf-8", path.name)  # says in which encoding it is not
+        decode_text(path.read_bytes(), "utf-8", path.name)  # says in which encoding it is not
         raise InputError(f"{path.name!r} cannot be read (it is not in UTF-8)") from None
     except Exception as error:  # a parser's own message may quote the data
         where = re.search(r"Expected \d+ fields in line \d+, saw \d+", str(error))
@@ -371,7 +371,7 @@ class DatasetWriter:
             and (same := self._csv.is_in(path, self._datasets[number])) is not None
         ):
             return same
-        with for_the_moment() as folder:
+        with temporary_folder() as folder:
             again = folder / path.name
             self.write(number, again, label=label)
             return filecmp.cmp(path, again, shallow=False)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from riskweighted.data.layout import CsvLayout, decoded
+from riskweighted.data.csv_layout import CsvLayout, decode_text
 
 __all__ = ["odd_lines"]
 
@@ -29,7 +29,7 @@ def odd_lines(path: Path, layout: CsvLayout, missing: Sequence[str]) -> Iterator
     """
     lines = [
         line.rstrip("\r")
-        for line in decoded(path.read_bytes(), layout.encoding, path.name)
+        for line in decode_text(path.read_bytes(), layout.encoding, path.name)
         .rstrip("\r\n")
         .split("\n")
     ]

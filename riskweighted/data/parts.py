@@ -16,7 +16,7 @@ from pandas.api.types import union_categoricals
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_plain_values
 
-__all__ = ["FITTED", "Parts", "Piece", "files_named", "find_parts", "is_pattern"]
+__all__ = ["FITTED", "DataParts", "Piece", "files_named", "find_parts", "is_pattern"]
 
 FITTED = 200_000  # records that models are fitted to, of a large file whose study says nothing
 _ROWS = 500_000  # of neighbouring row groups that are read together, unless one alone is larger
@@ -33,7 +33,7 @@ class Piece(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
+class DataParts:
     """What is known of data in parts without reading a record.
 
     ``files`` in the order of their names; ``pieces`` in the order of the records, none of them
@@ -193,7 +193,7 @@ def files_named(path: Path) -> list[Path]:
     )
 
 
-def find_parts(path: Path) -> Parts:
+def find_parts(path: Path) -> DataParts:
     """The parts that a path, or a pattern such as ``parts/*.parquet``, names; refuses those that
     differ in columns or types.
     """
@@ -232,7 +232,7 @@ def find_parts(path: Path) -> Parts:
     pieces = tuple(_pieces(counts))
     if not pieces:
         raise InputError(f"{str(path)!r} has no records")
-    return Parts(
+    return DataParts(
         tuple(files),
         pieces,
         types,

@@ -13,13 +13,13 @@ from riskweighted.common.text import reads_as_number
 from riskweighted.data.variable import CATEGORIES, TEXTS, Variable
 
 __all__ = [
+    "apply_types",
     "as_categories",
     "as_plain_numbers",
-    "in_told_order",
-    "told_levels",
+    "drop_unlabelled_levels",
+    "labelled_levels",
+    "order_by_labels",
     "type_of",
-    "typed",
-    "without_untold",
 ]
 
 _DATES = {
@@ -33,7 +33,7 @@ _TRUTHS = {"True": True, "true": True, "1": True, "False": False, "false": False
 _KEPT = "datetime64[us]"
 
 
-def typed(table: pd.DataFrame, variables: Mapping[str, Variable]) -> pd.DataFrame:
+def apply_types(table: pd.DataFrame, variables: Mapping[str, Variable]) -> pd.DataFrame:
     """A table whose columns have the types that are stated; refuses a column that does not hold
     what is stated, without a value of it.
     """
@@ -154,7 +154,7 @@ def _as_category(column: pd.Series, variable: Variable) -> pd.Series:
     return pd.Series(made, column.index, name=column.name)
 
 
-def told_levels(column: pd.Series, variable: Variable) -> dict[float | str, str]:
+def labelled_levels(column: pd.Series, variable: Variable) -> dict[float | str, str]:
     """The value labels of a column (n,), without levels that have no label and do not occur: the
     data may have made these.
 
@@ -176,7 +176,7 @@ def told_levels(column: pd.Series, variable: Variable) -> dict[float | str, str]
     }
 
 
-def without_untold(columns: Sequence[pd.Series], variable: Variable) -> list[pd.Series]:
+def drop_unlabelled_levels(columns: Sequence[pd.Series], variable: Variable) -> list[pd.Series]:
     """Columns (n,), of categories those alone that occur in one of the columns or have a label;
     columns of other types as they are.
 
@@ -196,7 +196,7 @@ def without_untold(columns: Sequence[pd.Series], variable: Variable) -> list[pd.
     )
 
 
-def in_told_order(column: pd.Series, variable: Variable) -> pd.Series:
+def order_by_labels(column: pd.Series, variable: Variable) -> pd.Series:
     """A column (n,) whose categories, unless ordered, stand as their labels are stated and else by
     name, since in a file of the data they may stand as they first appear there.
     """

@@ -23,9 +23,9 @@ __all__ = [
     "Code",
     "Missing",
     "Variable",
-    "cut",
     "missing_in_words",
-    "spelled",
+    "spell_code",
+    "truncate",
 ]
 
 Code = float | str
@@ -106,7 +106,7 @@ class Variable:
             not self.type
             and any(isinstance(key, str) and _LEADING_ZERO.match(key) for key in given)
         )
-        keys = [str(spelled(key)) if as_text else _number(key) for key in given]
+        keys = [str(spell_code(key)) if as_text else _number(key) for key in given]
         if len(set(keys)) < len(keys):
             raise InputError(
                 f"values gives {len(keys)} labels for {len(set(keys))} values: a value must have "
@@ -187,7 +187,7 @@ class Variable:
         """The label in at most so many characters, or bytes of UTF-8; that it is synthetic is
         kept.
         """
-        return cut(
+        return truncate(
             self.label,
             most,
             f" {_SYNTHETIC}" if self.label.endswith(_SYNTHETIC) else "",
@@ -197,7 +197,7 @@ class Variable:
     def in_words(self) -> dict[str, str]:
         """What a codebook and a report tell: label, value labels, codes that mean missing."""
         values = "; ".join(
-            f"{text} = {spelled(code)}" for code, text in self.values.items() if text
+            f"{text} = {spell_code(code)}" for code, text in self.values.items() if text
         )
         missing = "; ".join(
             f"code{'s' if isinstance(code, tuple) else ''} {missing_in_words(code)}"
@@ -208,10 +208,10 @@ class Variable:
     def to_table(self) -> dict[str, Any]:
         """As it stands in a sidecar file: what is empty is left out."""
         listed = [
-            list(map(_whole, code)) if isinstance(code, tuple) else spelled(code)
+            list(map(_whole, code)) if isinstance(code, tuple) else spell_code(code)
             for code in self.missing
         ]
-        values = {str(spelled(code)): text for code, text in self.values.items()}
+        values = {str(spell_code(code)): text for code, text in self.values.items()}
         table = {
             "label": self.label,
             "type": self.type,
@@ -226,12 +226,14 @@ class Variable:
 def missing_in_words(code: Missing) -> str:
     """A code that means missing, or a range of them, as people write it."""
     if not isinstance(code, tuple):
-        return str(spelled(code))
-    ends = [{-math.inf: "lowest", math.inf: "highest"}.get(end, str(spelled(end))) for end in code]
+        return str(spell_code(code))
+    ends = [
+        {-math.inf: "lowest", math.inf: "highest"}.get(end, str(spell_code(end))) for end in code
+    ]
     return " thru ".join(ends)
 
 
-def cut(text: str, most: int, ending: str = "", *, in_bytes: bool = False) -> str:
+def truncate(text: str, most: int, ending: str = "", *, in_bytes: bool = False) -> str:
     """A text in at most so many characters, or bytes of UTF-8; a longer one is cut before its
     ending.
     """
@@ -243,7 +245,7 @@ def cut(text: str, most: int, ending: str = "", *, in_bytes: bool = False) -> st
     return body[: most - len(ending)] + ending
 
 
-def spelled(code: Code) -> int | float | str:
+def spell_code(code: Code) -> int | float | str:
     """A code as people write it: whole numbers without a point."""
     return code if isinstance(code, str) else _whole(float(code))
 

@@ -11,7 +11,7 @@ from riskweighted.common.errors import InputError, listing
 from riskweighted.common.native import as_pandas
 from riskweighted.data.metadata import DESCRIBING, read_metadata
 from riskweighted.data.sidecar import SIDECARS, read_sidecar, write_sidecar
-from riskweighted.data.typed import told_levels, type_of, typed
+from riskweighted.data.typed import apply_types, labelled_levels, type_of
 from riskweighted.data.variable import Variable
 
 __all__ = ["Variables"]
@@ -145,7 +145,7 @@ class Variables(Mapping[str, Variable]):
         >>> rw.Variables({"day": rw.Variable(type="date")}).typed(days)["day"].dt.year.tolist()
         [2024, 2025]
         """
-        return typed(as_pandas(table), self)
+        return apply_types(as_pandas(table), self)
 
     def as_released(self, table: pd.DataFrame, synthesized: Iterable[str]) -> "Variables":
         """Those of a released table (n, columns), with the types that its columns have; the labels
@@ -160,7 +160,7 @@ class Variables(Mapping[str, Variable]):
             kind = stated.type if stated.type and stated.type != "numeric" else type_of(table[name])
             of_file = Variable(
                 stated.label,
-                told_levels(table[name], stated),
+                labelled_levels(table[name], stated),
                 stated.missing,
                 stated.unit,
                 kind,

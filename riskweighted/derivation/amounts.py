@@ -7,20 +7,27 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from riskweighted.derivation.columns import LEAST, Columns
+from riskweighted.derivation.candidate_columns import LEAST, Columns
 from riskweighted.derivation.constants import (
     KINDS,
     repeats_unmistakable,
     share_of_one,
     sharing_pairs,
 )
+from riskweighted.derivation.disclosure_findings import (
+    EXACT,
+    PREDICTED,
+    REFUSE,
+    WARN,
+    Amounts,
+    DisclosureFinding,
+)
 from riskweighted.derivation.ends import findings_of_ends
-from riskweighted.derivation.judging import EXACT, PREDICTED, REFUSE, WARN, Amounts, Finding
-from riskweighted.derivation.patterns import findings_within_patterns
+from riskweighted.derivation.pattern_findings import findings_within_patterns
 from riskweighted.derivation.predictions import (
-    by_neighbours,
-    combined,
-    fitted_by_all,
+    combine_columns,
+    predict_by_all,
+    predict_by_neighbours,
     promising_pairs,
 )
 
@@ -34,7 +41,7 @@ _DOES = 0.05  # of the reach, from which a column takes part in a fit
 
 
 @dataclass(frozen=True, eq=False)
-class _Search:
+class _AmountSearch:
     """Amounts, columns of the same records, and a part of the records (s,) on which pairs are
     screened.
     """
@@ -47,14 +54,14 @@ class _Search:
 
 def findings_of_amounts(
     amounts: Amounts, columns: Columns, known: Sequence[str], rng: np.random.Generator
-) -> Iterator[Finding]:
+) -> Iterator[DisclosureFinding]:
     """Every relation that tells the amounts; a column that tells them exactly is not looked at
     again.
 
     `known`: columns by whose joint values the base guesses.
     """
     part = rng.choice(len(amounts.y), min(_SCREENED, len(amounts.y)), replace=False)
-    search = _Search(amounts, columns, part, rng)
+    search = _AmountSearch(amounts, columns, part, rng)
     alone = [finding for finding in _by_one(search) if finding is not None]
     yield from alone
     if amounts.told_anyway:
@@ -62,7 +69,7 @@ def findings_of_amounts(
             f"the best guess is within the radius of {100 * amounts.base:.0f} % of the records: "
             "no prediction can be judged"
         )
-        yield Finding(
+        yield DisclosureFinding(
             (),
             f"{radius}; radius or min_radius is too wide",
             PREDICTED,
@@ -74,12 +81,12 @@ def findings_of_amounts(
     refused = {finding.columns[0] for finding in alone if finding.verdict == REFUSE}
     yield from findings_within_patterns(amounts, columns, known, refused, rng)
     yield from findings_of_ends(amounts, columns, known, refused)
-    rest = _Search(amounts, columns.without(exact), part, rng)
+    rest = _AmountSearch(amounts, columns.without(exact), part, rng)
     for way in (_by_sum, _by_product, _by_pairs):
         yield from (finding for finding in way(rest) if finding is not None)
 
 
-def _by_one(search: _Search) -> Iterator[Finding | None]:
+def _by_one(search: _AmountSearch) -> Iterator[DisclosureFinding | None]:
     """Any function of a number, levels, one ratio or difference, and values that stand there
     again.
     """
@@ -89,34 +96,42 @@ def _by_one(search: _Search) -> Iterator[Finding | None]:
         if name in columns.numbers:
             values = columns.numbers[name]
             yield amounts.judge(
-                (name,), "any function of it", by_neighbours(values, amounts.y, rng=search.rng)
+                (name,),
+                "any function of it",
+                predict_by_neighbours(values, amounts.y, rng=search.rng),
             )
             again = repeats_unmistakable(values, amounts.y)
             yield (
-                Finding((name,), "its values stand there again", EXACT, again, amounts.base_exact)
+                DisclosureFinding(
+                    (name,), "its values stand there again", EXACT, again, amounts.base_exact
+                )
                 if again
                 else None
             )
         if name not in columns.numbers or name in columns.grouping:
             yield amounts.judge(
-                (name,), "its levels", by_neighbours(nothing, amounts.y, codes, rng=search.rng)
+                (name,),
+                "its levels",
+                predict_by_neighbours(nothing, amounts.y, codes, rng=search.rng),
             )
         if name in columns.many:
             yield from _constant(search, (name,), columns.many[name], "it")
 
 
 def _constant(
-    search: _Search, names: tuple[str, ...], values: np.ndarray, what: str
-) -> Iterator[Finding]:
+    search: _AmountSearch, names: tuple[str, ...], values: np.ndarray, what: str
+) -> Iterator[DisclosureFinding]:
     """One ratio, or difference, to numbers that many records share."""
     for kind in KINDS:
         share = share_of_one(values, search.amounts.y, kind, search.rng)
         if share > 0:
-            yield Finding(names, f"one {kind} to {what}", EXACT, share, search.amounts.base_exact)
+            yield DisclosureFinding(
+                names, f"one {kind} to {what}", EXACT, share, search.amounts.base_exact
+            )
             return
 
 
-def _by_sum(search: _Search) -> Iterator[Finding | None]:
+def _by_sum(search: _AmountSearch) -> Iterator[DisclosureFinding | None]:
     """All columns at once, linear."""
     amounts, columns = search.amounts, search.columns
     if not columns.numbers:
@@ -129,13 +144,13 @@ def _by_sum(search: _Search) -> Iterator[Finding | None]:
         for name, indicators in columns.indicators.items()
         for indicator in indicators
     ]
-    guess, does = fitted_by_all(
+    guess, does = predict_by_all(
         np.array([values for _, values in named]), amounts.y, amounts.reach, amounts.fold
     )
     yield amounts.judge(_taking_part(named, does), "a sum", guess)
 
 
-def _by_product(search: _Search) -> Iterator[Finding | None]:
+def _by_product(search: _AmountSearch) -> Iterator[DisclosureFinding | None]:
     """All positive columns at once, linear in the logarithms: products and ratios of any number of
     them.
     """
@@ -158,7 +173,7 @@ def _by_product(search: _Search) -> Iterator[Finding | None]:
     ]
     logarithms = np.log(amounts.y[used])
     reach = amounts.reach[used] / amounts.y[used]
-    fitted, does = fitted_by_all(
+    fitted, does = predict_by_all(
         np.array([values for _, values in named]), logarithms, reach, amounts.fold[used]
     )
     guess = np.full(len(amounts.y), np.nan)
@@ -172,7 +187,7 @@ def _taking_part(named: list[tuple[str, np.ndarray]], does: np.ndarray) -> tuple
     return tuple(dict.fromkeys(names or [name for name, _ in named]))
 
 
-def _by_pairs(search: _Search) -> Iterator[Finding | None]:
+def _by_pairs(search: _AmountSearch) -> Iterator[DisclosureFinding | None]:
     """Any function of two numbers combined, and one ratio or difference to two combined."""
     amounts, part = search.amounts, search.part
     names = list(search.columns.many)[:_MOST_PAIRED]
@@ -180,8 +195,8 @@ def _by_pairs(search: _Search) -> Iterator[Finding | None]:
         return
     columns = np.array([search.columns.many[name] for name in names])
     for one, other, how in promising_pairs(columns[:, part], amounts.y[part], amounts.reach[part]):
-        guess = by_neighbours(
-            combined(columns[one], columns[other], how), amounts.y, rng=search.rng
+        guess = predict_by_neighbours(
+            combine_columns(columns[one], columns[other], how), amounts.y, rng=search.rng
         )
         yield amounts.judge(
             (names[one], names[other]),
@@ -189,7 +204,7 @@ def _by_pairs(search: _Search) -> Iterator[Finding | None]:
             guess,
         )
     for one, other, how in dict.fromkeys(sharing_pairs(columns[:, part], amounts.y[part])):
-        values = combined(columns[one], columns[other], how)
+        values = combine_columns(columns[one], columns[other], how)
         yield from _constant(
             search, (names[one], names[other]), values, _in_words(names[one], names[other], how)
         )

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.text import significant_digits
-from riskweighted.derivation.judging import lower_limit
-from riskweighted.derivation.predictions import COMBINED, combined, exchanged
+from riskweighted.derivation.disclosure_findings import lower_limit
+from riskweighted.derivation.predictions import COMBINED, combine_columns, permute_targets
 
 __all__ = ["KINDS", "repeats_unmistakable", "share_of_one", "sharing_pairs"]
 
@@ -40,7 +40,7 @@ def share_of_one(values: np.ndarray, y: np.ndarray, kind: str, rng: np.random.Ge
     shares = [_most_in(own, y, kind, width) for width in _WIDTHS]
     if lower_limit(shares[-1], len(y)) < _SHARED:
         return 0.0
-    other = exchanged(y, rng)
+    other = permute_targets(y, rng)
     chance = np.sort(_constants(values, other, kind))
     beyond = [
         lower_limit(share, len(y)) - _most_in(chance, y, kind, width)
@@ -69,7 +69,7 @@ def sharing_pairs(
     pairs = np.array(list(combinations(range(len(columns)), 2)), dtype=int).reshape(-1, 2)
     apart = max(2, int(_SCREENED_SHARE * len(y)))
     for how in (*COMBINED, "\\"):
-        values = combined(columns[pairs[:, 0]], columns[pairs[:, 1]], how)
+        values = combine_columns(columns[pairs[:, 0]], columns[pairs[:, 1]], how)
         for kind in KINDS:
             arranged = np.sort(_constants(values, y, kind), axis=1)
             with np.errstate(all="ignore"):

@@ -14,8 +14,8 @@ from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import as_floats, holds_numbers, require_columns
 from riskweighted.common.native import Frame, as_pandas
 from riskweighted.derivation.amounts import findings_of_amounts
-from riskweighted.derivation.columns import Columns
-from riskweighted.derivation.judging import (
+from riskweighted.derivation.candidate_columns import Columns
+from riskweighted.derivation.disclosure_findings import (
     EXACT,
     FEWEST,
     NOT_JUDGED,
@@ -25,9 +25,9 @@ from riskweighted.derivation.judging import (
     STATUS,
     WARN,
     Amounts,
-    Finding,
+    DisclosureFinding,
 )
-from riskweighted.derivation.levels import ZEROS, findings_of_levels, findings_of_status
+from riskweighted.derivation.level_findings import ZEROS, findings_of_levels, findings_of_status
 from riskweighted.intruder.patterns import known_patterns
 
 __all__ = ["COLUMNS", "REFUSE", "WARN", "derived", "how_told"]
@@ -97,7 +97,7 @@ def derived(
         the base misses), "recovered" (within a radius at which the known pattern tells half at
         most), "order", "coarsening" (also a flag of exactly the few largest or smallest), "status".
         Warned of ("warn"): "coarsening" by two levels that tell less than half and are not cut
-        apart in each known pattern, "universe" (who is not asked: to be stated as ``when``),
+        apart in each known pattern, "universe" (who is not asked: to be stated as ``applies_if``),
         "predicted" (a quarter of what the base misses), and, without columns, a base from which
         nothing is predicted, and "not judged" (fewer than 40 amounts). No value of the data is in
         it.
@@ -191,7 +191,7 @@ def _of_target(
 
 def _of_levels(
     column: pd.Series, columns: Columns, patterns: np.ndarray, rng: np.random.Generator
-) -> Iterator[Finding]:
+) -> Iterator[DisclosureFinding]:
     """What tells levels."""
     levels = np.asarray(pd.factorize(column, use_na_sentinel=False)[0])
     if levels.max() == 0:
@@ -213,7 +213,7 @@ def _of_numbers(
     reach: tuple[float, float],
     known: Sequence[str],
     rng: np.random.Generator,
-) -> Iterator[Finding]:
+) -> Iterator[DisclosureFinding]:
     """What tells the status of numbers (n,), and what their amounts."""
     status = np.where(~np.isfinite(values), _MISSING, np.where(values == 0, 2, 0))
     for number, code in enumerate(codes):
@@ -238,12 +238,12 @@ def _of_numbers(
     yield from findings_of_amounts(amounts, columns.among(rows), known, rng)
 
 
-def _too_few(count: int, what: str) -> Finding:
+def _too_few(count: int, what: str) -> DisclosureFinding:
     relation = f"{count} {what}, of which no column can be judged: {FEWEST} are needed"
-    return Finding((), relation, NOT_JUDGED, np.nan, np.nan, WARN)
+    return DisclosureFinding((), relation, NOT_JUDGED, np.nan, np.nan, WARN)
 
 
-def _without_repetition(found: Iterable[Finding]) -> Iterator[Finding]:
+def _without_repetition(found: Iterable[DisclosureFinding]) -> Iterator[DisclosureFinding]:
     """Each relation once: not what a part of its columns tells as well, and of predictions only
     those that tell more.
     """
@@ -276,11 +276,11 @@ def _without_repetition(found: Iterable[Finding]) -> Iterator[Finding]:
             yield finding
 
 
-def _share(finding: Finding) -> float:
+def _share(finding: DisclosureFinding) -> float:
     return finding.recovered
 
 
-def _tells_as_much(one: Finding, other: Finding) -> bool:
+def _tells_as_much(one: DisclosureFinding, other: DisclosureFinding) -> bool:
     """Whether a relation makes another one superfluous: it tells as much from fewer columns, or
     more from the same ones.
     """

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from scipy.special import gammaln
 
-from riskweighted.derivation.columns import Columns
-from riskweighted.derivation.judging import COARSENING, Amounts, Finding
+from riskweighted.derivation.candidate_columns import Columns
+from riskweighted.derivation.disclosure_findings import COARSENING, Amounts, DisclosureFinding
 
 __all__ = ["findings_of_ends"]
 
@@ -23,7 +23,7 @@ _UNLIKELY = 0.005
 
 def findings_of_ends(
     amounts: Amounts, columns: Columns, known: Sequence[str], told: set[str]
-) -> Iterator[Finding]:
+) -> Iterator[DisclosureFinding]:
     """Columns that single out the persons of the largest or smallest amounts, such as a flag of the
     three richest of all or of each region.
 
@@ -63,7 +63,7 @@ def findings_of_ends(
             least, which = min(likely, default=(1.0, ""))
             if least * correction < _UNLIKELY:
                 within = f" within {' and '.join(sorted(group))}" if group else ""
-                yield Finding(
+                yield DisclosureFinding(
                     (name,),
                     f"one of its levels is of the {which} amounts alone{within}",
                     COARSENING,

@@ -14,9 +14,9 @@ from riskweighted.common.frames import require_columns
 from riskweighted.common.native import Frame, as_pandas
 from riskweighted.derivation.orders import orders, sums
 from riskweighted.derivation.recodes import recodes
-from riskweighted.derivation.rules import Finding
+from riskweighted.derivation.rule_findings import RuleFinding
 from riskweighted.derivation.states import Looked, look
-from riskweighted.derivation.statuses import implications
+from riskweighted.derivation.status_implications import implications
 
 __all__ = ["MOST_COLUMNS", "FoundStructure", "find_structure"]
 
@@ -42,7 +42,7 @@ class FoundStructure:
     ['north follows from region and the other way round']
     """
 
-    findings: tuple[Finding, ...] = field(repr=False)
+    findings: tuple[RuleFinding, ...] = field(repr=False)
     records: int
     columns: tuple[str, ...]
 
@@ -83,7 +83,7 @@ class FoundStructure:
             columns=tuple(names),
         )
 
-    def kept(self, variables: Sequence[str]) -> tuple[Finding, ...]:
+    def kept(self, variables: Sequence[str]) -> tuple[RuleFinding, ...]:
         """The rules that a chain of these variables keeps: without exception, and with a variable
         that it draws.
         """
@@ -160,7 +160,7 @@ def find_structure(
     return FoundStructure(findings, len(data), tuple(column.name for column in looked))
 
 
-def _findings(looked: Sequence[Looked]) -> Iterator[Finding]:
+def _findings(looked: Sequence[Looked]) -> Iterator[RuleFinding]:
     """Of columns that follow from each other all but the first are left out of what is looked for
     next.
     """

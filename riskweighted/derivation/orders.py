@@ -4,14 +4,14 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from riskweighted.derivation.rules import (
+from riskweighted.derivation.rule_findings import (
     LEAST,
-    Finding,
+    RuleFinding,
     few_enough,
+    is_surprising,
     log_chance_of_order,
-    surprising,
 )
-from riskweighted.derivation.states import Looked, quoted
+from riskweighted.derivation.states import Looked, quote_column
 
 __all__ = ["holds_sum", "orders", "sums"]
 
@@ -22,7 +22,7 @@ _LONGEST = 4_000  # records by which sums of three parts and more are found
 _ROUND_OFF = 1e-9
 
 
-def orders(columns: Sequence[Looked]) -> Iterator[Finding]:
+def orders(columns: Sequence[Looked]) -> Iterator[RuleFinding]:
     """Pairs of which the first is never greater than the second, where both are amounts and their
     ranges overlap.
     """
@@ -30,7 +30,7 @@ def orders(columns: Sequence[Looked]) -> Iterator[Finding]:
     if len(named) < 2:
         return
     amounts = np.array([column.numbers for column in named])
-    looked_at, found = len(named) ** 2, dict[tuple[int, int], Finding]()
+    looked_at, found = len(named) ** 2, dict[tuple[int, int], RuleFinding]()
     for place, high in enumerate(amounts):
         with np.errstate(invalid="ignore"):
             broken = (amounts > high).sum(axis=1)
@@ -50,7 +50,7 @@ def orders(columns: Sequence[Looked]) -> Iterator[Finding]:
             yield finding
 
 
-def _order(low: Looked, high: Looked, looked_at: int) -> Finding | None:
+def _order(low: Looked, high: Looked, looked_at: int) -> RuleFinding | None:
     low_amounts, high_amounts = np.asarray(low.numbers), np.asarray(high.numbers)
     both = ~np.isnan(low_amounts) & ~np.isnan(high_amounts)
     lows, highs = low_amounts[both], high_amounts[both]
@@ -58,20 +58,20 @@ def _order(low: Looked, high: Looked, looked_at: int) -> Finding | None:
     exceptions = int(broken.sum())
     if not few_enough(np.array(exceptions), np.array(could)) or (lows == highs).all():
         return None
-    if not surprising(log_chance_of_order(lows[~broken], highs[~broken]), looked_at):
+    if not is_surprising(log_chance_of_order(lows[~broken], highs[~broken]), looked_at):
         return None
     names = (low.name, high.name)
-    return Finding(
+    return RuleFinding(
         "order",
         names,
-        f"{quoted(low.name)} <= {quoted(high.name)}",
+        f"{quote_column(low.name)} <= {quote_column(high.name)}",
         could,
         exceptions,
         (("order", names),),
     )
 
 
-def sums(columns: Sequence[Looked], rng: np.random.Generator) -> Iterator[Finding]:
+def sums(columns: Sequence[Looked], rng: np.random.Generator) -> Iterator[RuleFinding]:
     """Amounts that are the sum of two others in every record in which all are amounts; and of three
     to eight others.
 
@@ -155,7 +155,7 @@ def holds_sum(total: np.ndarray, parts: Sequence[np.ndarray]) -> np.ndarray:
     return np.asarray(~(away > _ROUND_OFF * size))
 
 
-def _sum(total: Looked, parts: Sequence[Looked], looked_at: int) -> Finding | None:
+def _sum(total: Looked, parts: Sequence[Looked], looked_at: int) -> RuleFinding | None:
     """The sum on all records; those in which a part is 0 could not have broken it."""
     whole, others = np.asarray(total.numbers), [np.asarray(part.numbers) for part in parts]
     there = ~np.isnan(whole + sum(others))
@@ -164,8 +164,8 @@ def _sum(total: Looked, parts: Sequence[Looked], looked_at: int) -> Finding | No
     if not few_enough(np.array(exceptions), np.array(could)):
         return None
     most = np.unique(whole[at_work], return_counts=True)[1].max() / could
-    if most == 1 or not surprising((could - exceptions) * np.log(most), looked_at):
+    if most == 1 or not is_surprising((could - exceptions) * np.log(most), looked_at):
         return None
     names = (total.name, *(part.name for part in parts))
-    text = f"{quoted(total.name)} = {' + '.join(quoted(part.name) for part in parts)}"
-    return Finding("sum", names, text, could, exceptions, (("sums", names),))
+    text = f"{quote_column(total.name)} = {' + '.join(quote_column(part.name) for part in parts)}"
+    return RuleFinding("sum", names, text, could, exceptions, (("sums", names),))

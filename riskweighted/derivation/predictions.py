@@ -9,11 +9,11 @@ import numpy as np
 
 __all__ = [
     "COMBINED",
-    "by_neighbours",
-    "combined",
-    "exchanged",
-    "fitted_by_all",
+    "combine_columns",
     "next_to",
+    "permute_targets",
+    "predict_by_all",
+    "predict_by_neighbours",
     "promising_pairs",
 ]
 
@@ -48,7 +48,7 @@ def next_to(
     return order, arranged[1:] == arranged[:-1]
 
 
-def by_neighbours(
+def predict_by_neighbours(
     values: np.ndarray,
     y: np.ndarray,
     groups: np.ndarray | None = None,
@@ -79,7 +79,7 @@ def by_neighbours(
     return guess
 
 
-def combined(left: np.ndarray, right: np.ndarray, how: str) -> np.ndarray:
+def combine_columns(left: np.ndarray, right: np.ndarray, how: str) -> np.ndarray:
     """Return two columns (..., m) combined by one of `COMBINED`, or (a backslash) divided the other
     way round; NaN where that is none."""
     if how == "\\":
@@ -107,7 +107,7 @@ def promising_pairs(
     scores: list[np.ndarray] = []
     names: list[tuple[int, int, str]] = []
     for how in COMBINED:
-        order = np.argsort(combined(columns[pairs[:, 0]], columns[pairs[:, 1]], how), axis=1)
+        order = np.argsort(combine_columns(columns[pairs[:, 0]], columns[pairs[:, 1]], how), axis=1)
         arranged = y[order]
         errors = (
             np.abs((arranged[:, :-2] + arranged[:, 2:]) / 2 - arranged[:, 1:-1])
@@ -124,7 +124,7 @@ def promising_pairs(
     )
 
 
-def fitted_by_all(
+def predict_by_all(
     columns: np.ndarray, y: np.ndarray, reach: np.ndarray, fold: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the prediction (m,) by least absolute deviations on all columns (c, m), fitted on the
@@ -162,7 +162,7 @@ def _least_absolute(design: np.ndarray, y: np.ndarray, scale: np.ndarray) -> np.
     return coefficients
 
 
-def exchanged(y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def permute_targets(y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Return the targets (m,) exchanged at random among the 11 of like size."""
     order = np.argsort(y, kind="stable")
     mixed = np.lexsort((rng.random(len(y)), np.arange(len(y)) // (2 * _LIKE + 1)))

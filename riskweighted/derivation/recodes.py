@@ -5,8 +5,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from riskweighted.derivation.rules import LEAST, Declared, Finding, few_enough, surprising
-from riskweighted.derivation.states import AMOUNT, Looked, quoted
+from riskweighted.derivation.rule_findings import (
+    LEAST,
+    Declared,
+    RuleFinding,
+    few_enough,
+    is_surprising,
+)
+from riskweighted.derivation.states import AMOUNT, Looked, quote_column
 
 __all__ = ["recodes"]
 
@@ -14,7 +20,7 @@ _MOST_LINES = 30  # levels of a recode that a chain is told of, and bands
 _MOST_BANDS = 50
 
 
-def recodes(columns: Sequence[Looked]) -> Iterator[Finding]:
+def recodes(columns: Sequence[Looked]) -> Iterator[RuleFinding]:
     """Every column that follows from an earlier or later one; of two that follow from each other
     the later one is named.
 
@@ -52,7 +58,7 @@ def recodes(columns: Sequence[Looked]) -> Iterator[Finding]:
                 yield finding
 
 
-def _function(of: Looked, column: Looked, count: int) -> Finding | None:
+def _function(of: Looked, column: Looked, count: int) -> RuleFinding | None:
     """A column that has one value for each value of another one; in many of these there are several
     records.
     """
@@ -67,7 +73,7 @@ def _function(of: Looked, column: Looked, count: int) -> Finding | None:
     share = np.bincount(column.values).max() / n
     if not few_enough(np.array(exceptions), np.array(could)):
         return _same_order(of, column)
-    if not surprising((could - 2 * exceptions) * math.log(share), count**2):
+    if not is_surprising((could - 2 * exceptions) * math.log(share), count**2):
         return None
     order = np.lexsort((counts, pairs // column.distinct))
     last = np.flatnonzero(np.append(np.diff(pairs[order] // column.distinct) != 0, True))
@@ -77,7 +83,7 @@ def _function(of: Looked, column: Looked, count: int) -> Finding | None:
     return _named(of, column, could, exceptions, both, dict(enumerate(target.tolist())))
 
 
-def _same_order(of: Looked, column: Looked) -> Finding | None:
+def _same_order(of: Looked, column: Looked) -> RuleFinding | None:
     """Amounts of which hardly two are alike, in the order of others or the opposite one."""
     if of.numbers is None or column.numbers is None:
         return None
@@ -93,7 +99,7 @@ def _same_order(of: Looked, column: Looked) -> Finding | None:
 
 def _named(
     of: Looked, column: Looked, could: int, exceptions: int, both: bool, mapped: Mapping[int, int]
-) -> Finding:
+) -> RuleFinding:
     """A recode in words: a copy where the numbers are equal, else what each value of the one is in
     the other.
     """
@@ -112,17 +118,17 @@ def _named(
         declared: tuple[Declared, ...] = (
             (("sums", (column.name, of.name)),) if equal else _lines(of, column, mapped)
         )
-        return Finding(
+        return RuleFinding(
             "copy",
             names,
-            f"{quoted(column.name)} is {quoted(of.name)}",
+            f"{quote_column(column.name)} is {quote_column(of.name)}",
             could,
             exceptions,
             declared,
         )
     told = " and the other way round" if both else ""
-    text = f"{quoted(column.name)} follows from {quoted(of.name)}{told}"
-    return Finding(
+    text = f"{quote_column(column.name)} follows from {quote_column(of.name)}{told}"
+    return RuleFinding(
         "recode",
         names,
         text,
@@ -155,7 +161,7 @@ def _lines(of: Looked, column: Looked, mapped: Mapping[int, int]) -> tuple[Decla
     )
 
 
-def _bands(of: Looked, column: Looked, count: int, later: bool) -> Finding | None:
+def _bands(of: Looked, column: Looked, count: int, later: bool) -> RuleFinding | None:
     """A column whose levels are intervals of another one's amounts; `later`: whether it is known
     later, and follows then: the other way round nothing but draws again and again would find an
     amount in its band."""
@@ -175,7 +181,7 @@ def _bands(of: Looked, column: Looked, count: int, later: bool) -> Finding | Non
     chance = -len(levels) * float(
         -(shares[shares > 0] * np.log(shares[shares > 0])).sum()
     ) + kinds * math.log(max(kinds, 2) * len(levels))
-    if not few_enough(np.array(exceptions), np.array(could)) or not surprising(chance, count**2):
+    if not few_enough(np.array(exceptions), np.array(could)) or not is_surprising(chance, count**2):
         return None
     cut = (amounts[begins[1:]] == amounts[begins[1:] - 1]).any()  # a value that lies in two bands
     declared = (
@@ -183,8 +189,10 @@ def _bands(of: Looked, column: Looked, count: int, later: bool) -> Finding | Non
         if exceptions or cut or not later or len(runs) > kinds
         else _band_lines(of, column, amounts, begins, there, order)
     )
-    text = f"{quoted(column.name)} is bands of {quoted(of.name)}"
-    return Finding("bands", (of.name, column.name), text, could, exceptions + int(cut), declared)
+    text = f"{quote_column(column.name)} is bands of {quote_column(of.name)}"
+    return RuleFinding(
+        "bands", (of.name, column.name), text, could, exceptions + int(cut), declared
+    )
 
 
 def _band_lines(
@@ -200,7 +208,7 @@ def _band_lines(
     """
     if any(state.kind == AMOUNT for state in column.states) or len(begins) > _MOST_LINES:
         return ()
-    name, state = quoted(of.name), column.state[there][order][begins]
+    name, state = quote_column(of.name), column.state[there][order][begins]
     ends = [_round_between(amounts[begin - 1], amounts[begin]) for begin in begins[1:]]
     low, high = [None, *ends], [*ends, None]
     apart = (

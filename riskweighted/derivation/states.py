@@ -14,7 +14,7 @@ import pandas as pd
 
 from riskweighted.common.frames import as_floats, holds_numbers
 
-__all__ = ["AMOUNT", "MISSING", "Looked", "State", "look", "quoted", "written"]
+__all__ = ["AMOUNT", "MISSING", "Looked", "State", "look", "quote_column", "quote_value"]
 
 MISSING, AMOUNT = "missing", "amount"
 _MOST_STATES = 30  # levels that are looked at one by one; of numbers 20
@@ -59,8 +59,8 @@ class Looked:
             return self.is_not_in(
                 [place for place in range(len(self.states)) if place not in places]
             )
-        name = quoted(self.name)
-        texts = [written(state.value) for state in chosen if state.kind == "value"]
+        name = quote_column(self.name)
+        texts = [quote_value(state.value) for state in chosen if state.kind == "value"]
         parts = (
             [f"{name} == {texts[0]}" if len(texts) == 1 else f"{name} in [{', '.join(texts)}]"]
             if texts
@@ -80,13 +80,13 @@ class Looked:
         return f"not ({text})" if " or " in text else f"not {text}"
 
 
-def quoted(name: str) -> str:
+def quote_column(name: str) -> str:
     """A column's name in a condition."""
     plain = re.fullmatch(r"[^\W\d]\w*", name) and not keyword.iskeyword(name) and name not in _WORDS
     return name if plain else f"`{name}`"
 
 
-def written(value: float | str | bool | None) -> str:
+def quote_value(value: float | str | bool | None) -> str:
     """A value in a condition."""
     if isinstance(value, str):
         return "'" + value.replace("'", "''") + "'"

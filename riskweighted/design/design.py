@@ -34,14 +34,14 @@ from riskweighted.design.distinct import Distinct, distinct_records
 from riskweighted.design.formulas import (
     ALLOWED,
     as_formulaic,
-    on_grid,
     response_name,
+    rounds_to_grid,
     shown_name,
     split_formula,
     uses_all_records,
 )
+from riskweighted.design.predictor_tables import Tables
 from riskweighted.design.splines import bs, cs, spline
-from riskweighted.design.tables import Tables
 
 __all__ = ["Design", "build_design", "response_values"]
 
@@ -135,7 +135,7 @@ class Design(NamedTuple):
         distinct = _merged(self.formula, Distinct(_columns(self.formula, matrix), which))
         return self._replace(distinct=distinct._replace(rows=distinct.rows - self.centre))
 
-    def placed(self, columns: Tables) -> "Design":
+    def from_tables(self, columns: Tables) -> "Design":
         """The same design for records whose model matrix without its intercept is given, (m, p),
         rather than made of a frame.
         """
@@ -382,7 +382,7 @@ def _merged(formula: str, distinct: Distinct) -> Distinct:
     """The same with equal rows as one, where a grid makes rows equal that the file's columns tell
     apart.
     """
-    if not on_grid(formula):
+    if not rounds_to_grid(formula):
         return distinct
     first, which = distinct_records(
         (pd.Series(column) for column in distinct.rows.T), len(distinct.rows)

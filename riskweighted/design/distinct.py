@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-__all__ = ["Distinct", "by_distinct", "distinct_records", "median_of_rows"]
+__all__ = ["Distinct", "apply_to_distinct", "distinct_records", "median_of_rows"]
 
 # of the records: where more of them differ, each has a row of its own, since finding equal ones
 # would save little
@@ -101,7 +101,7 @@ def distinct_records(columns: Iterable[pd.Series], n: int) -> tuple[np.ndarray, 
     return (first, which) if len(first) <= most else (np.arange(n), np.arange(n))
 
 
-def by_distinct(
+def apply_to_distinct(
     frame: pd.DataFrame, names: Sequence[str], find: Callable[[pd.DataFrame], np.ndarray]
 ) -> np.ndarray:
     """What a function finds of each of n records, (n,), where only the named columns matter: once

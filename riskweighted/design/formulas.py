@@ -14,14 +14,14 @@ from riskweighted.common.errors import InputError, listing
 
 __all__ = [
     "ALLOWED",
-    "Parts",
+    "FormulaParts",
     "as_formulaic",
-    "on_grid",
+    "drop_splines",
     "response_name",
+    "rounds_to_grid",
     "shown_name",
     "sides",
     "split_formula",
-    "straightened",
     "uses_all_records",
 ]
 
@@ -68,7 +68,7 @@ _MOST_BASIS = 100  # columns, or knots, of a spline
 _ON_GRID = re.compile(r"\bspline\s*\(\s*(`[^`]+`|[^\W\d]\w*)\s*\)")
 
 
-class Parts(NamedTuple):
+class FormulaParts(NamedTuple):
     """A formula taken apart: the response's column, the text of the right-hand side, and the
     columns it needs, in order.
     """
@@ -137,19 +137,19 @@ def uses_all_records(formula: str) -> bool:
     return re.search(calls, split_formula(formula).right) is not None
 
 
-def on_grid(formula: str) -> bool:
+def rounds_to_grid(formula: str) -> bool:
     """Whether a formula rounds a column to a grid, so that more records are alike in its columns
     than in those of the file.
     """
     return _ON_GRID.search(split_formula(formula).right) is not None
 
 
-def straightened(formula: str) -> str:
+def drop_splines(formula: str) -> str:
     """The formula with every spline() of a column as the column alone."""
     return _ON_GRID.sub(r"\1", formula)
 
 
-def split_formula(formula: str) -> Parts:
+def split_formula(formula: str) -> FormulaParts:
     """A formula taken apart, once every part of it is known to be harmless; InputError says what it
     may hold.
     """
@@ -161,7 +161,7 @@ def split_formula(formula: str) -> Parts:
 
 
 @lru_cache(maxsize=512)  # a chain asks for the same ones at every draw
-def _taken_apart(formula: str) -> Parts:
+def _taken_apart(formula: str) -> FormulaParts:
     left, right = sides(formula)
     quoted = re.fullmatch(r"`([^`]+)`", left)
     if not right:
@@ -178,7 +178,7 @@ def _taken_apart(formula: str) -> Parts:
     except _NotAllowedError as error:
         shown = formula if len(formula) <= 200 else formula[:200] + " ..."
         raise InputError(f"formula {shown!r} {error}; it may hold {ALLOWED}") from None
-    return Parts(quoted[1] if quoted else left, right, names)
+    return FormulaParts(quoted[1] if quoted else left, right, names)
 
 
 def _names(right: str) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from formulaic.materializers.types import FactorValues
 from formulaic.transforms import basis_spline, stateful_transform
 from formulaic.transforms.cubic_spline import cubic_spline
 
-from riskweighted.design.bends import independent, make_bends
+from riskweighted.design.spline_basis import independent, make_spline_basis
 
 __all__ = ["bs", "cs", "spline"]
 
@@ -28,7 +28,7 @@ def spline(x: Any, _state: Any = None) -> FactorValues[np.ndarray]:
     """
     values = np.asarray(x, dtype=float)
     if not _state:
-        _state["bends"] = make_bends(values, on_grid=True)
+        _state["bends"] = make_spline_basis(values, on_grid=True)
         _state["keep"] = independent(_state["bends"].columns(values))
         _state["keep"][0] = True
     columns = _state["bends"].columns(values)[:, _state["keep"]]

@@ -13,28 +13,32 @@ from riskweighted.common.checks import check_given, check_names, check_seed
 from riskweighted.common.errors import InputError
 from riskweighted.common.native import Frame, as_pandas
 from riskweighted.common.progress import Advance, Steps, Stretches
-from riskweighted.contract.drawing import spread_draws
-from riskweighted.disclosure.anew import Weighting
+from riskweighted.contract.drawn_columns import spread_draws
+from riskweighted.disclosure.attack_results import attack_result_by_folds
+from riskweighted.disclosure.attribution_inputs import (
+    AttributionInputs,
+    AttributionRequest,
+    add_verdict,
+)
 from riskweighted.disclosure.coding import Coding
-from riskweighted.disclosure.comparing import Sides
-from riskweighted.disclosure.copying import CopyTests
+from riskweighted.disclosure.comparison import PackResults
+from riskweighted.disclosure.copy_checks import CopyTests
 from riskweighted.disclosure.fold_tests import fold_tests, in_words
 from riskweighted.disclosure.folds import Folds
+from riskweighted.disclosure.leave_one_out_weights import Weighting
 from riskweighted.disclosure.members import known_by_others
 from riskweighted.disclosure.own_fit import draw_copies, what_is_held
 from riskweighted.disclosure.own_folds import draws_for, own_folds, why_folds
 from riskweighted.disclosure.own_looks import judged_by_packs
 from riskweighted.disclosure.policy import NOT_JUDGED_RULE, Broken, DisclosureSettings
 from riskweighted.disclosure.refits import can_refit, refit_without
-from riskweighted.disclosure.setting import Asked, Setting, with_verdict
 from riskweighted.disclosure.shuffle import released_patterns
-from riskweighted.disclosure.sides import of_own_fold
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import World, make_world
 from riskweighted.sequence.fit import Fit
-from riskweighted.weights.given import depends_of
-from riskweighted.weights.names import FILE
+from riskweighted.weights.scheme_names import FILE
 from riskweighted.weights.schemes import is_by_risk
+from riskweighted.weights.user_weights import depends_of
 
 __all__ = ["attribution", "attribution_of_fit", "attribution_of_folds"]
 
@@ -159,7 +163,7 @@ def attribution(
     confidential = as_pandas(confidential)
     check_seed(random_seed)
     world = make_world(confidential, scenario)
-    asked = Asked(
+    asked = AttributionRequest(
         [*scenario.known, *check_names(released, "released")],
         check_names(groups, "groups"),
         unit,
@@ -199,7 +203,7 @@ def attribution(
 def attribution_of_fit(
     fit: Fit,
     world: World,
-    asked: Asked,
+    asked: AttributionRequest,
     packs: Sequence[Sequence[pd.DataFrame]] | None = None,
     *,
     L: int = 20,  # noqa: N803
@@ -227,7 +231,7 @@ def attribution_of_fit(
     untold = [why for name, why in found.untold.items() if not (folded and name in copied.silent)]
     broken = (*found.broken, *(Broken(NOT_JUDGED_RULE, why) for why in untold))
     table.attrs["broken"] = (*table.attrs.get("broken", ()), *broken)
-    return with_verdict(table, asked.settings)
+    return add_verdict(table, asked.settings)
 
 
 def _with_members(
@@ -256,7 +260,7 @@ def _with_members(
 def _of_fit(
     fit: Fit,
     world: World,
-    asked: Asked,
+    asked: AttributionRequest,
     packs: Sequence[Sequence[pd.DataFrame]] | None,
     L: int,  # noqa: N803
     weighting: Weighting | None,
@@ -306,7 +310,7 @@ def _of_fit(
 def _by_own_folds(
     fit: Fit,
     world: World,
-    asked: Asked,
+    asked: AttributionRequest,
     copies: int,
     weighting: Weighting | None,
     rng: np.random.Generator,
@@ -317,12 +321,12 @@ def _by_own_folds(
     held = what_is_held(fit, weighting, refitted=True)
     if untold:
         values = [draw_copies(fit, Coding(world), rng, copies=copies, values_alone=True).values]
-        return _by_folds(Setting(world, asked, rng), values, untold=untold, held=held)
+        return _by_folds(AttributionInputs(world, asked, rng), values, untold=untold, held=held)
     stretches = Stretches(progress)
     of_row, (using, *without) = own_folds(
         fit, world, weighting, asked.unit, copies, rng, stretches.begin()
     )
-    setting, out = Setting(world, asked, rng, of_row), list(zip(*without, strict=True))
+    setting, out = AttributionInputs(world, asked, rng, of_row), list(zip(*without, strict=True))
     told = _stands_out(setting, using[0], out[0], of_row)
     apart, units = list(out[0]), np.arange(len(of_row)) if setting.units is None else setting.units
     alone = dict.fromkeys(units[[one.record for one in told["standing_out"]]][:_ALONE].tolist())
@@ -344,7 +348,7 @@ def attribution_of_folds(
     world: World,
     packs: Sequence[Sequence[pd.DataFrame]],
     folds: Folds | None,
-    asked: Asked,
+    asked: AttributionRequest,
     random_seed: int | None = None,
     *,
     untold: Sequence[str] = _NO_SIDE,
@@ -355,7 +359,7 @@ def attribution_of_folds(
     if folds is not None and folds.whole:
         packs = folds.whole
     coding = Coding(world)
-    setting = Setting(
+    setting = AttributionInputs(
         world,
         asked,
         np.random.default_rng(random_seed),
@@ -373,7 +377,7 @@ def attribution_of_folds(
 
 
 def _stands_out(
-    setting: Setting, released: np.ndarray, out: Sequence[np.ndarray], of_row: np.ndarray
+    setting: AttributionInputs, released: np.ndarray, out: Sequence[np.ndarray], of_row: np.ndarray
 ) -> dict[str, Any]:
     """What one release (V, n, L) breaks of the tests of persons and groups against those of its
     folds, and the records concerned.
@@ -392,7 +396,7 @@ def _stands_out(
 
 
 def _by_folds(
-    setting: Setting,
+    setting: AttributionInputs,
     given: Sequence[np.ndarray],
     out: Sequence[Sequence[np.ndarray]] = (),
     *,
@@ -405,7 +409,7 @@ def _by_folds(
     """
     setting.repeated = len(out) > 1
 
-    def sides(part: Coding, which: Sequence[int]) -> Iterator[tuple[str, Sides]]:
+    def sides(part: Coding, which: Sequence[int]) -> Iterator[tuple[str, PackResults]]:
         for release in setting.releases:
             using = tuple(setting.side(part, pack[list(which)], release) for pack in given)
             made = [
@@ -416,13 +420,13 @@ def _by_folds(
                 for of_folds in out
             ]
             without = (
-                tuple(of_own_fold(setting.folds, each) for each in made)
+                tuple(attack_result_by_folds(setting.folds, each) for each in made)
                 if setting.folds is not None
                 else ()
             )
             yield (
                 release,
-                Sides(
+                PackResults(
                     using,
                     without if setting.repeated else without * len(using),
                     np.full(len(setting.patterns), np.nan),

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.intruder.boxes import Boxes
-from riskweighted.intruder.patterns import numbered
+from riskweighted.intruder.patterns import number_codes
 from riskweighted.intruder.sorted_balls import count_covering, sort_balls
 from riskweighted.intruder.statuses import AMOUNT
 from riskweighted.intruder.world import World
@@ -118,7 +118,7 @@ def coverings(lower: np.ndarray, upper: np.ndarray, cell: np.ndarray) -> np.ndar
     for v in range(len(lower)):
         if v not in wide and len(lower) > 1:  # near itself alone: it divides the cells
             _, levels = np.unique(lower[v], return_inverse=True)
-            cell, _ = numbered(cell * (int(levels.max()) + 1) + levels)
+            cell, _ = number_codes(cell * (int(levels.max()) + 1) + levels)
     if len(wide) < 2:
         only = wide[0] if wide else 0
         return count_covering(cell, lower[only], upper[only])

@@ -24,10 +24,18 @@ from scipy.stats import nbinom, norm, poisson, t as student
 
 from riskweighted.design.precision import find_precision
 from riskweighted.disclosure.coding import Coding
-from riskweighted.disclosure.comparing import LEVEL_OF_GROUPS, fisher
+from riskweighted.disclosure.comparison import LEVEL_OF_GROUPS, fisher
 from riskweighted.disclosure.policy import NOT_SHOWN, REFUSE, Broken, DisclosureSettings, judge
 
-__all__ = ["COPIED", "WARN_COPIED", "Present", "StandingOut", "fold_tests", "in_words", "present"]
+__all__ = [
+    "COPIED",
+    "WARN_COPIED",
+    "Present",
+    "StandingOut",
+    "fold_tests",
+    "in_words",
+    "is_present",
+]
 
 COPIED, WARN_COPIED = "copied", "warn_copied"  # rules
 _REFUSED, _WARNED = 1e-3, 1e-2
@@ -185,7 +193,7 @@ def _by_share(
         of_files = [
             np.column_stack(
                 [
-                    present(values[v, :, copy], low, high, patterns, patterns[amounts])
+                    is_present(values[v, :, copy], low, high, patterns, patterns[amounts])
                     for copy in range(values.shape[2])
                 ]
             )
@@ -206,7 +214,7 @@ def _present(released: np.ndarray, folds: np.ndarray, of_row: np.ndarray) -> Pre
     )
 
 
-def present(
+def is_present(
     values: np.ndarray,
     lower: np.ndarray,
     upper: np.ndarray,

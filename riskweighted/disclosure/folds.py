@@ -25,7 +25,7 @@ from riskweighted.common.checks import check_count, check_names, check_seed
 from riskweighted.common.datasets import Datasets
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.fingerprints import fingerprint
-from riskweighted.common.folders import opened
+from riskweighted.common.folders import open_folder
 from riskweighted.common.frames import require_columns
 from riskweighted.common.native import Frame, as_pandas
 from riskweighted.common.progress import Advance, Steps
@@ -49,7 +49,7 @@ from riskweighted.disclosure.fold_files import (
 )
 from riskweighted.intruder.world import World
 
-__all__ = ["Folds", "assigned", "read_folds", "write_folds"]
+__all__ = ["Folds", "assign_folds", "read_folds", "write_folds"]
 
 _LEAST_Z = 3.0  # of the slope of what the folds' releases give on what they were trained on
 # of several packs, whose datasets are so many that the error of a fit that they share is not seen
@@ -217,10 +217,10 @@ def write_folds(
         )
     check_count(packs, "packs")
     rng = np.random.default_rng(random_seed)
-    of_row = assigned(confidential, unit, K, rng)
+    of_row = assign_folds(confidential, unit, K, rng)
     planted = plant(confidential, names, of_row, rng)
     rows = confidential.drop(columns=list(names))
-    with opened(out, "folds") as working:
+    with open_folder(out, "folds") as working:
         made = working.result
         made.chmod(0o700)
         # the whole file is number -1, of which no row is out
@@ -245,7 +245,7 @@ def write_folds(
         )
 
 
-def assigned(
+def assign_folds(
     confidential: pd.DataFrame, unit: str | None, count: int, rng: np.random.Generator
 ) -> np.ndarray:
     """The fold of every row, (n,), from 0; units stay together."""

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 from scipy.stats import norm, t as student
 
-from riskweighted.disclosure.comparing import LEVEL_OF_GROUPS
+from riskweighted.disclosure.comparison import LEVEL_OF_GROUPS
 from riskweighted.disclosure.own_packs import LOOKS
 from riskweighted.disclosure.policy import REFUSE, DisclosureSettings, DisclosureVerdict, judge
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from riskweighted.contract.categories import categories_of
 from riskweighted.contract.distribution import interval_masses
-from riskweighted.contract.drawing import spread_draws
+from riskweighted.contract.drawn_columns import spread_draws
 from riskweighted.contract.synthesizer import is_strange
 from riskweighted.sampling.block_fit import BlockFit
 

@@ -14,14 +14,14 @@ import pandas as pd
 
 from riskweighted.common.frames import with_columns
 from riskweighted.common.units import Arrangement
-from riskweighted.contract.drawing import spread_draws
+from riskweighted.contract.drawn_columns import spread_draws
 from riskweighted.design.precision import unit_of
-from riskweighted.disclosure.anew import Weighting
 from riskweighted.disclosure.coding import Coding
-from riskweighted.disclosure.comparing import between
+from riskweighted.disclosure.comparison import clustered_variance
+from riskweighted.disclosure.leave_one_out_weights import Weighting
 from riskweighted.disclosure.own_fit import (
     FAILING,
-    Drawn,
+    CopyDraws,
     effective_draws,
     how_many,
     leave_out,
@@ -29,7 +29,7 @@ from riskweighted.disclosure.own_fit import (
 )
 from riskweighted.disclosure.policy import EARLIER, INSIDE
 from riskweighted.intruder.world import World
-from riskweighted.sequence.blocks import Link
+from riskweighted.sequence.blocks import ChainVariable
 from riskweighted.sequence.drawing import Thetas
 from riskweighted.sequence.fit import Fit
 
@@ -85,7 +85,7 @@ def known_by_others(
         name: np.column_stack([terms_of(fit, theta, name) for theta in thetas])
         for name in fit.variables
     }
-    drawn = Drawn(np.empty((0, 0, count)), terms, None)
+    drawn = CopyDraws(np.empty((0, 0, count)), terms, None)
     without = leave_out(fit, world, drawn, weighting, of.unit)
     inefficiency, rows = max(count / effective_draws(fit), 1.0), list[dict[str, object]]()
     for link in fit.prepared.links:
@@ -121,7 +121,7 @@ def _sample(
 def told_of(
     fit: Fit,
     world: World,
-    link: Link,
+    link: ChainVariable,
     who: str,
     records: np.ndarray,
     thetas: Sequence[Thetas],
@@ -150,7 +150,7 @@ def told_of(
 def _predicted(
     fit: Fit,
     coding: Coding,
-    link: Link,
+    link: ChainVariable,
     who: str,
     records: np.ndarray,
     tried: _Tried,
@@ -228,7 +228,7 @@ def _row(
     that are not in the sample.
     """
     D, bound = float(off.mean()), float(most.mean())  # noqa: N806
-    se = math.sqrt(error**2 + left * between(off - D, units) / len(off) ** 2)
+    se = math.sqrt(error**2 + left * clustered_variance(off - D, units) / len(off) ** 2)
     limits = {"upper": D + _SURE * se + bound, "lower": D - _SURE * se}
     out = float(using.mean()) - D
     return {"with": out + D, "out": out, "D": D, "se": se} | limits | {"bound": bound}
@@ -236,7 +236,7 @@ def _row(
 
 def _drawn_of(
     fit: Fit,
-    link: Link,
+    link: ChainVariable,
     records: np.ndarray,
     thetas: Sequence[Thetas],
     rng: np.random.Generator,
@@ -253,7 +253,7 @@ def _drawn_of(
     return np.stack([draw(link, frame, encoded, thetas[place], rng, records, []) for place in some])
 
 
-def _apart(fit: Fit, link: Link) -> tuple[np.ndarray, bool]:
+def _apart(fit: Fit, link: ChainVariable) -> tuple[np.ndarray, bool]:
     """The values of a variable that are tried one by one, levels and statuses, as numbers, and
     whether there are no others.
     """
@@ -266,12 +266,14 @@ def _apart(fit: Fit, link: Link) -> tuple[np.ndarray, bool]:
     return np.array(list(dict.fromkeys(map(number, others)))), block is None or levels is not None
 
 
-def _how_many_tried(fit: Fit, link: Link) -> int:
+def _how_many_tried(fit: Fit, link: ChainVariable) -> int:
     apart, alone = _apart(fit, link)
     return len(apart) if alone else len(apart) + _OWN + _OF_COLUMN + 6
 
 
-def _tried(fit: Fit, world: World, link: Link, records: np.ndarray, own: np.ndarray) -> _Tried:
+def _tried(
+    fit: Fit, world: World, link: ChainVariable, records: np.ndarray, own: np.ndarray
+) -> _Tried:
     """The values that are tried for some records; `own` (_OWN, T): what the model draws for them.
 
     Levels and statuses are tried one by one. Amounts are what the model draws and quantiles of the

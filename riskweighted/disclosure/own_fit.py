@@ -11,14 +11,18 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.progress import Steps
-from riskweighted.contract.drawing import spread_draws
+from riskweighted.contract.drawn_columns import spread_draws
 from riskweighted.contract.synthesizer import data_dependent, is_strange
-from riskweighted.disclosure.anew import Weighting, change_of_weights, is_made_anew
 from riskweighted.disclosure.coding import Coding
+from riskweighted.disclosure.leave_one_out_weights import (
+    Weighting,
+    can_leave_one_out,
+    change_of_weights,
+)
 from riskweighted.intruder.world import World
-from riskweighted.risk.expected import gives_masses
+from riskweighted.risk.ball_masses import ball_masses
+from riskweighted.risk.expected_identification import gives_masses
 from riskweighted.risk.kernels.draws import smoothed_weights
-from riskweighted.risk.masses import ball_masses
 from riskweighted.sequence.drawing import Thetas
 from riskweighted.sequence.fit import Fit
 from riskweighted.weights.subsets import match_subsets
@@ -26,8 +30,8 @@ from riskweighted.weights.subsets import match_subsets
 __all__ = [
     "COPIES",
     "FAILING",
-    "Drawn",
-    "Without",
+    "CopyDraws",
+    "LeaveOneOutWeights",
     "draw_copies",
     "effective_draws",
     "how_many",
@@ -46,7 +50,7 @@ _ROOM = 75_000_000  # numbers of copies that are held, at 90 bytes each while bo
 
 
 @dataclass(frozen=True, eq=False)
-class Drawn:
+class CopyDraws:
     """M datasets of a fit, each of its own posterior draw. Confidential.
 
     ``values`` (V, m, M): the scenario's variables as numbers, of the m records that are looked at;
@@ -59,7 +63,7 @@ class Drawn:
     terms: dict[str, np.ndarray] = field(repr=False)
     masses: np.ndarray | None = field(repr=False)
 
-    def joined(self, other: "Drawn") -> "Drawn":
+    def joined(self, other: "CopyDraws") -> "CopyDraws":
         """With further datasets behind these."""
         terms = {name: np.hstack([of, other.terms[name]]) for name, of in self.terms.items()}
         masses = (
@@ -67,11 +71,11 @@ class Drawn:
             if self.masses is None or other.masses is None
             else np.hstack([self.masses, other.masses])
         )
-        return Drawn(np.concatenate([self.values, other.values], axis=2), terms, masses)
+        return CopyDraws(np.concatenate([self.values, other.values], axis=2), terms, masses)
 
 
 @dataclass(frozen=True, eq=False)
-class Without:
+class LeaveOneOutWeights:
     """How probable each of M datasets is without each record. Confidential.
 
     ``weights`` (n, M) of sum 1; ``pareto_k`` (n,): the shape of their tail; ``single`` (n,):
@@ -92,7 +96,7 @@ class Without:
         """D of one copy, (n,); of records of which nothing tells it what it is at most."""
         return np.where(self.told, self.single, self.mass)
 
-    def refitted(self, records: np.ndarray, single: np.ndarray) -> "Without":
+    def refitted(self, records: np.ndarray, single: np.ndarray) -> "LeaveOneOutWeights":
         """With D of one copy of some records by fits without them."""
         made = replace(self, single=self.single.copy(), told=self.told.copy())
         made.single[records], made.told[records] = single, True
@@ -109,7 +113,7 @@ def draw_copies(
     *,
     values_alone: bool = False,
     see: Callable[[pd.DataFrame, Thetas], None] | None = None,
-) -> Drawn:
+) -> CopyDraws:
     """Datasets of draws spread evenly over the chains, at most as many as the fit has and as there
     is room for; or of given draws; with `values_alone` without what weights are made of. `see`: is
     shown every dataset and its parameters.
@@ -141,7 +145,7 @@ def draw_copies(
         if told is not None:
             told()
     by_record = {name: np.ascontiguousarray(terms.pop(name).T) for name in list(terms)}
-    return Drawn(
+    return CopyDraws(
         np.ascontiguousarray(values.transpose(1, 2, 0)),
         by_record,
         None if masses is None else np.ascontiguousarray(masses.T),
@@ -189,10 +193,10 @@ def _adds_more(fit: Fit) -> bool:
 def leave_out(
     fit: Fit,
     world: World,
-    drawn: Drawn,
+    drawn: CopyDraws,
     weighting: Weighting | None = None,
     units: np.ndarray | None = None,
-) -> Without:
+) -> LeaveOneOutWeights:
     """Return the weights of the datasets without each record, others' risk weights made anew.
 
     `weighting`: how the fit's risk weights were made; None holds them as they are, which is said
@@ -217,7 +221,7 @@ def leave_out(
     if not drawn.terms:
         single = np.zeros(n)
     told = np.full(n, drawn.masses is None) | ~(pareto_k > FAILING)  # no shape where none varies
-    return Without(
+    return LeaveOneOutWeights(
         weights, pareto_k, single, told, mass, what_is_held(fit, weighting, bool(known.all()))
     )
 
@@ -232,7 +236,7 @@ def _change(
     if _adds_more(fit):
         return -terms, everywhere
     alpha = fit.alphas[variable].to_numpy()
-    if weighting is None or not is_made_anew(weighting):
+    if weighting is None or not can_leave_one_out(weighting):
         return -alpha[:, None] * np.where(alpha[:, None] > 0, terms, 0.0), everywhere
     return change_of_weights(weighing_of(world, fit, variable, weighting), weighting, alpha, terms)
 
@@ -240,7 +244,7 @@ def _change(
 def weighing_of(world: World, fit: Fit, variable: str, weighting: Weighting) -> World:
     """The world in which the weights of a variable are made."""
     world = weighting.world or world
-    subsets = match_subsets(weighting.match, world.scenario.synthetic)  # type: ignore[arg-type]
+    subsets = match_subsets(weighting.risk_of, world.scenario.synthetic)  # type: ignore[arg-type]
     return world.only(next(names for names in subsets if variable in names))
 
 
@@ -252,7 +256,7 @@ def what_is_held(
     """
     held = []
     differ = any(fit.alphas[name].nunique() > 1 for name in fit.variables)
-    if differ and (weighting is None or not is_made_anew(weighting)):
+    if differ and (weighting is None or not can_leave_one_out(weighting)):
         held.append("risk weights of the other records")
     elif not anew:
         held.append("risk weights in known patterns of too many records")

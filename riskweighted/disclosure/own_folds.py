@@ -7,12 +7,12 @@ import math
 import numpy as np
 
 from riskweighted.common.progress import Advance, Steps
-from riskweighted.contract.drawing import spread_draws
+from riskweighted.contract.drawn_columns import spread_draws
 from riskweighted.contract.synthesizer import is_strange
-from riskweighted.disclosure.anew import Weighting
 from riskweighted.disclosure.coding import Coding
-from riskweighted.disclosure.folds import assigned
+from riskweighted.disclosure.folds import assign_folds
 from riskweighted.disclosure.kept_values import keeps_values
+from riskweighted.disclosure.leave_one_out_weights import Weighting
 from riskweighted.disclosure.own_fit import draw_copies
 from riskweighted.disclosure.refits import means_of_targets, refit_without
 from riskweighted.intruder.world import World
@@ -80,7 +80,7 @@ def own_folds(
     are made anew. The file is the population, so that a mean over its packs has no error over
     records.
     """
-    of_row = assigned(world.confidential, unit, K, rng)
+    of_row = assign_folds(world.confidential, unit, K, rng)
     made = list[list[np.ndarray]]()
     told = Steps(progress, K + 1)
     packs = min(

@@ -12,15 +12,20 @@ import pandas as pd
 from scipy.stats import t as student
 
 from riskweighted.common.progress import Advance, Steps, Stretches
-from riskweighted.contract.drawing import spread_draws
-from riskweighted.disclosure.anew import Weighting
+from riskweighted.contract.drawn_columns import spread_draws
+from riskweighted.disclosure.attribution_inputs import (
+    AttributionInputs,
+    AttributionRequest,
+    tells_nothing,
+)
 from riskweighted.disclosure.coding import Coding
-from riskweighted.disclosure.comparing import LEVEL_OF_GROUPS, Records
-from riskweighted.disclosure.copying import CopyTests
+from riskweighted.disclosure.comparison import LEVEL_OF_GROUPS, AttackedRecords
+from riskweighted.disclosure.copy_checks import CopyTests
+from riskweighted.disclosure.leave_one_out_weights import Weighting
 from riskweighted.disclosure.own_fit import (
     FAILING,
-    Drawn,
-    Without,
+    CopyDraws,
+    LeaveOneOutWeights,
     draw_copies,
     effective_draws,
     how_many,
@@ -31,19 +36,11 @@ from riskweighted.disclosure.own_packs import (
     LOOKS,
     PACKS,
     Attacked,
-    Estimate,
+    DisclosureEstimate,
     OwnPacks,
     copies_for,
     named_in,
     own_rows,
-)
-from riskweighted.disclosure.persons import (
-    FEW,
-    MOST_FAILING,
-    Apart,
-    Persons,
-    apart_of,
-    may_stand_alone,
 )
 from riskweighted.disclosure.policy import (
     NOT_SHOWN,
@@ -53,11 +50,18 @@ from riskweighted.disclosure.policy import (
     Broken,
     Concerned,
     DisclosureSettings,
-    undecided,
+    is_undecided,
     unshown_by_bound,
 )
 from riskweighted.disclosure.refits import REFITTED, can_refit, refit_without
-from riskweighted.disclosure.setting import Asked, Setting, tells_nothing
+from riskweighted.disclosure.uniques import (
+    FEW,
+    MOST_FAILING,
+    Persons,
+    UniqueResults,
+    apart_of,
+    find_possible_uniques,
+)
 from riskweighted.intruder.world import World
 from riskweighted.sequence.fit import Fit
 
@@ -76,7 +80,7 @@ _FEWEST_LISTED = 10  # records of largest D
 def judged_by_packs(
     fit: Fit,
     world: World,
-    asked: Asked,
+    asked: AttributionRequest,
     copies: int,
     weighting: Weighting | None,
     rng: np.random.Generator,
@@ -90,7 +94,7 @@ def judged_by_packs(
     are taken for it; folds must where that tells nothing of more records than `refits`, which are
     left out by fits of their own. `copied` is shown the datasets.
     """
-    setting = Setting(world, asked, rng, most=_MOST)
+    setting = AttributionInputs(world, asked, rng, most=_MOST)
     looks = _Looks(fit, setting, copies, weighting, progress, copied)
     looks.look()
     while looks.more and looks.undecided():
@@ -108,19 +112,19 @@ class _Part(NamedTuple):
     coding: Coding
     which: list[int]
     packs: OwnPacks
-    records: Records
+    records: AttackedRecords
     attacked: dict[str, Attacked]
 
 
 class _Looks:
     """The datasets of a fit as they grow, and what they tell. Confidential."""
 
-    datasets: Drawn
+    datasets: CopyDraws
     packs: OwnPacks
     parts: list[_Part]
     table: pd.DataFrame
-    without: Without
-    estimate: Estimate  # of all variables, as they leave
+    without: LeaveOneOutWeights
+    estimate: DisclosureEstimate  # of all variables, as they leave
     # records (n,) of groups that the packs of all neither refuse nor show to be small
     in_doubt: np.ndarray
     most_packs: int | None  # that share no dataset and are attacked
@@ -130,7 +134,7 @@ class _Looks:
     def __init__(
         self,
         fit: Fit,
-        setting: Setting,
+        setting: AttributionInputs,
         copies: int,
         weighting: Weighting | None,
         progress: Advance | None,
@@ -153,7 +157,7 @@ class _Looks:
         self.places = [places[number] for number in setting.rng.permutation(most)]
         self.count, self.looks, self.most_packs = 0, 0, None
         # of each part what packs of their own tell, where these were asked
-        self.apart: list[Apart] | None = None
+        self.apart: list[UniqueResults] | None = None
 
     @property
     def more(self) -> bool:
@@ -229,11 +233,11 @@ class _Looks:
         groups = self.setting.worst
         leaves = self.setting.releases[0]
         settings = self.setting.asked.settings
-        if not undecided(self.table, groups, leaves, settings):
+        if not is_undecided(self.table, groups, leaves, settings):
             return False
-        if not undecided(self.table, (), leaves, settings):
+        if not is_undecided(self.table, (), leaves, settings):
             self.table = self.told_by(self.alone())
-        return undecided(self.table, self.setting.worst, leaves, settings)
+        return is_undecided(self.table, self.setting.worst, leaves, settings)
 
     def fewer(self, table: pd.DataFrame) -> int | None:
         """The most datasets that would pass of half as many as asked for, a quarter and so on, by
@@ -265,7 +269,7 @@ class _Looks:
         alone = self.alone()
         if alone and unshown_by_bound(self.table, groups, leaves, settings):
             self.table = self.told_by(alone)
-            if undecided(self.table, self.setting.worst, leaves, settings):
+            if is_undecided(self.table, self.setting.worst, leaves, settings):
                 alone = self.alone(thoroughly=True)
                 self.table = self.told_by(alone)
         if refits and unshown_by_bound(self.table, (), leaves, settings) and self.may_refit:
@@ -281,7 +285,7 @@ class _Looks:
             self.table = self.told_by(alone)
         return self._finished(alone)
 
-    def untold(self, alone: Sequence[Apart]) -> np.ndarray:
+    def untold(self, alone: Sequence[UniqueResults]) -> np.ndarray:
         """The records whose weights do not tell D of one copy and whose bound on it, or what they
         say of the pack, is above the limit of a warning."""
         limit = (self.setting.asked.settings or DisclosureSettings()).warn_largest
@@ -289,7 +293,7 @@ class _Looks:
         above += [of.records[(limit < of.D) & self._unserved(of)] for of in alone[:1]]
         return np.unique(np.concatenate(above))
 
-    def _unserved(self, of: Apart) -> np.ndarray:
+    def _unserved(self, of: UniqueResults) -> np.ndarray:
         """Which records are told of by weights that tell nothing, (m,)."""
         return np.asarray((self.packs.shape[of.records] > FAILING) & ~of.refitted)
 
@@ -297,13 +301,13 @@ class _Looks:
         units = self.setting.units
         return len(records if units is None else np.unique(units[records]))
 
-    def _drawn_without(self, gone: np.ndarray) -> Drawn:
+    def _drawn_without(self, gone: np.ndarray) -> CopyDraws:
         """Datasets of a fit without some records, as many as packs that share none have."""
         rng = self.setting.rng
         fit = refit_without(self.fit, self.setting.world, gone, self.weighting, rng)
         return draw_copies(fit, self.coding, rng, copies=self.packs.apart.size)
 
-    def of_bounds(self, alone: Sequence[Apart]) -> Iterator[Broken]:
+    def of_bounds(self, alone: Sequence[UniqueResults]) -> Iterator[Broken]:
         """What the disclosure of records of whom nothing tells is not shown to stay below."""
         limits = self.setting.asked.settings or DisclosureSettings()
         most = self.setting.cut(np.where(self.without.told, 0.0, self.without.bounded))
@@ -321,7 +325,7 @@ class _Looks:
             )
             yield Broken("warn_largest", text, warning=True)
 
-    def _finished(self, alone: Sequence[Apart]) -> pd.DataFrame:
+    def _finished(self, alone: Sequence[UniqueResults]) -> pd.DataFrame:
         """The judged table."""
         self.persons = []
         broken = [*self.of_persons(alone), *self.of_bounds(alone)]
@@ -373,7 +377,7 @@ class _Looks:
             *found,
         ]
 
-    def told_by(self, alone: Sequence[Apart] = ()) -> pd.DataFrame:
+    def told_by(self, alone: Sequence[UniqueResults] = ()) -> pd.DataFrame:
         """All rows; where `alone` tells of failing records and of groups in doubt whose weights
         serve for one dataset, or that were left out, by that."""
         setting, rows, leaves = self.setting, list[pd.DataFrame](), self.setting.releases[0]
@@ -400,7 +404,7 @@ class _Looks:
         return pd.concat(rows, ignore_index=True)
 
     def _note_groups(
-        self, estimate: Estimate, release: str, variables: str, weights: np.ndarray | None
+        self, estimate: DisclosureEstimate, release: str, variables: str, weights: np.ndarray | None
     ) -> None:
         """The worst of the groups that are judged one by one, and how many of them are not shown to
         be small.
@@ -472,14 +476,14 @@ class _Looks:
         """
         return np.flatnonzero(self.estimate.fails & (self.estimate.attacked.using.max(axis=0) > 0))
 
-    def alone(self, *, thoroughly: bool = False) -> list[Apart]:
+    def alone(self, *, thoroughly: bool = False) -> list[UniqueResults]:
         """What packs of their own patterns tell of persons who may stand alone, of records whose
         weights fail, and of groups in doubt, for each part; they are drawn once a look, or once
         more, many of everybody."""
         if self.apart is not None and not thoroughly:
             return self.apart
         setting, single = self.setting, self.setting.cut(self.without.bounded)
-        asked = may_stand_alone(
+        asked = find_possible_uniques(
             setting.patterns,
             single,
             self.packs.fails | self.in_doubt,
@@ -502,11 +506,11 @@ class _Looks:
         self.apart = persons.disclosed(asked, limit) if len(asked) else []
         return self.apart
 
-    def refitted(self, records: np.ndarray, alone: Sequence[Apart]) -> list[Apart]:
+    def refitted(self, records: np.ndarray, alone: Sequence[UniqueResults]) -> list[UniqueResults]:
         """With packs of fits without a record each, or without its unit, in the place of what
         weights tell of these records; D of one copy by such fits, too.
         """
-        units, copies, drawn = self.setting.units, self.packs.apart.shape[1], dict[int, Drawn]()
+        units, copies, drawn = self.setting.units, self.packs.apart.shape[1], dict[int, CopyDraws]()
         groups = records if units is None else units[records]
         told = Steps(self.stretches.begin(), len(np.unique(groups)))
         for group in np.unique(groups).tolist():
@@ -553,7 +557,7 @@ class _Looks:
             axis=1,
         )
 
-    def of_persons(self, alone: Sequence[Apart]) -> Iterator[Broken]:
+    def of_persons(self, alone: Sequence[UniqueResults]) -> Iterator[Broken]:
         """What the packs of their patterns tell of persons who may stand alone."""
         if not alone:
             return

@@ -17,13 +17,19 @@ import pandas as pd
 from scipy.stats import t as student
 
 from riskweighted.common.progress import Steps
-from riskweighted.disclosure.anew import Weighting
 from riskweighted.disclosure.attacks import hits
+from riskweighted.disclosure.attribution_inputs import AttributionInputs, AttributionRequest
 from riskweighted.disclosure.coding import Coding
-from riskweighted.disclosure.comparing import Records, between, largest
-from riskweighted.disclosure.own_fit import FAILING, Drawn, Without, draw_copies, leave_out
-from riskweighted.disclosure.persons import Apart
-from riskweighted.disclosure.setting import Asked, Setting
+from riskweighted.disclosure.comparison import AttackedRecords, clustered_variance, largest
+from riskweighted.disclosure.leave_one_out_weights import Weighting
+from riskweighted.disclosure.own_fit import (
+    FAILING,
+    CopyDraws,
+    LeaveOneOutWeights,
+    draw_copies,
+    leave_out,
+)
+from riskweighted.disclosure.uniques import UniqueResults
 from riskweighted.intruder.world import World
 from riskweighted.sequence.fit import Fit
 
@@ -32,8 +38,8 @@ __all__ = [
     "LOOKS",
     "PACKS",
     "Attacked",
-    "Estimate",
-    "Figures",
+    "DisclosureEstimate",
+    "GroupFigures",
     "OwnPacks",
     "copies_for",
     "disclosure_of_copies",
@@ -68,7 +74,7 @@ class Attacked(NamedTuple):
     weights: np.ndarray
 
 
-class Figures(NamedTuple):
+class GroupFigures(NamedTuple):
     """Of G groups of records, (G,) each: ``D`` with its Monte Carlo error ``se``; ``bound``: what
     failing records may add at most; ``share``: how many are named with the values; ``records``."""
 
@@ -103,9 +109,9 @@ class OwnPacks:
     @classmethod
     def dealt(
         cls,
-        datasets: Drawn,
-        without: Without,
-        setting: Setting,
+        datasets: CopyDraws,
+        without: LeaveOneOutWeights,
+        setting: AttributionInputs,
         copies: int,
         inefficiency: float,
         most: int | None = None,
@@ -170,7 +176,9 @@ class OwnPacks:
         made.__dict__.update({name: getattr(self, name) for name in ("effective", "fails", "gain")})
         return made
 
-    def attacked(self, coding: Coding, release: str, setting: Setting, told: Steps) -> Attacked:
+    def attacked(
+        self, coding: Coding, release: str, setting: AttributionInputs, told: Steps
+    ) -> Attacked:
         """Every pack attacked once, as it leaves; of the way in which datasets do not leave, those
         that share no dataset alone.
         """
@@ -191,13 +199,15 @@ class OwnPacks:
         return Attacked(whole.mean(axis=0), without, apart, weights)
 
 
-def named_in(values: np.ndarray, coding: Coding, release: str, setting: Setting) -> np.ndarray:
+def named_in(
+    values: np.ndarray, coding: Coding, release: str, setting: AttributionInputs
+) -> np.ndarray:
     """Whom each attack names in a pack (V, n, L) as it leaves, (attacks, n)."""
     return hits(coding, setting.shown(np.ascontiguousarray(values), release), setting.patterns)
 
 
 @dataclass(frozen=True, eq=False)
-class Estimate:
+class DisclosureEstimate:
     """D of groups of records, from packs that overlap and packs that do not.
 
     ``inflation`` (n,): by which self-normalised weights shrink D; ``fails`` (n,): of whom nothing
@@ -211,7 +221,9 @@ class Estimate:
     inefficiency: float = 1.0
 
     @classmethod
-    def of(cls, packs: OwnPacks, attacked: Attacked, alone: Apart | None = None) -> "Estimate":
+    def of(
+        cls, packs: OwnPacks, attacked: Attacked, alone: UniqueResults | None = None
+    ) -> "DisclosureEstimate":
         """Of packs that were attacked; `alone`: what packs of their own tell of records whose
         weights fail over whole packs.
         """
@@ -231,10 +243,10 @@ class Estimate:
             attacked = Attacked(using, without, apart, weights)
         return cls(attacked, inflation, fails, variance, packs.inefficiency)
 
-    def at(self, which: np.ndarray) -> "Estimate":
+    def at(self, which: np.ndarray) -> "DisclosureEstimate":
         """The same of some of the records."""
         attacked = Attacked(*(part[..., which] for part in self.attacked))
-        return Estimate(
+        return DisclosureEstimate(
             attacked,
             self.inflation[which],
             self.fails[which],
@@ -244,7 +256,7 @@ class Estimate:
 
     def figures(
         self, codes: np.ndarray, weights: np.ndarray | None = None
-    ) -> tuple[Figures, np.ndarray]:
+    ) -> tuple[GroupFigures, np.ndarray]:
         """Of every group (n,), numbered from 0, by the attacks that are best within it; and D of
         every record, (n,).
 
@@ -273,7 +285,7 @@ class Estimate:
         D, bound, there = (  # noqa: N806
             np.bincount(codes, share * of, count) / total for of in (off, most, using[best, rows])
         )
-        return Figures(D, se, bound, there, np.bincount(codes, minlength=count)), off
+        return GroupFigures(D, se, bound, there, np.bincount(codes, minlength=count)), off
 
 
 def quantile_of_look(packs: int, level: float = 0.05) -> float:
@@ -294,15 +306,15 @@ def own_rows(
     packs: OwnPacks,
     attacked: Attacked,
     coding: Coding,
-    records: Records,
+    records: AttackedRecords,
     release: str,
     variables: str,
-    alone: Apart | None = None,
-) -> tuple[pd.DataFrame, Estimate]:
+    alone: UniqueResults | None = None,
+) -> tuple[pd.DataFrame, DisclosureEstimate]:
     """Return a row for each group of records, and what other groups are judged by; `alone`: of
     failing records, packs of their own.
     """
-    estimate = Estimate.of(packs, attacked, alone)
+    estimate = DisclosureEstimate.of(packs, attacked, alone)
     copies = _of_copies(packs, coding)
     rows = []
     for group, members in records.groups.items():
@@ -352,7 +364,7 @@ def _over_units(of_record: np.ndarray, drawn: np.ndarray, weights: np.ndarray | 
     """
     share = np.ones(len(of_record)) if weights is None else weights
     return (
-        between(share * (of_record - np.average(of_record, weights=share)), drawn)
+        clustered_variance(share * (of_record - np.average(of_record, weights=share)), drawn)
         / float(share.sum()) ** 2
     )
 
@@ -392,7 +404,9 @@ def disclosure_of_copies(
     `bounded`: records whose importance weights fail count by what their D is at most; else by their
     weights as they are, which does for comparing settings.
     """
-    setting = Setting(world, Asked(unit=unit), np.random.default_rng(random_seed))
+    setting = AttributionInputs(
+        world, AttributionRequest(unit=unit), np.random.default_rng(random_seed)
+    )
     without = leave_out(
         fit, world, draw_copies(fit, Coding(world), setting.rng), weighting, setting.units
     )

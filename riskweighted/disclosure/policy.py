@@ -29,8 +29,8 @@ __all__ = [
     "Concerned",
     "DisclosureSettings",
     "DisclosureVerdict",
+    "is_undecided",
     "judge",
-    "undecided",
     "unshown_by_bound",
 ]
 
@@ -40,14 +40,14 @@ SHUFFLED, ALIGNED = "shuffled", "aligned"  # how rows leave
 # who knows others' values of a unit: a member, or whoever knows the earlier waves of a panel
 INSIDE, EARLIER = "inside", "earlier"
 PASS, WARN, NOT_SHOWN, NOT_JUDGED, REFUSE = "pass", "warn", "not shown", "not judged", "refuse"
-_NET, NOT_JUDGED_RULE, _UNSHOWN, COPIES = "named", "not_judged", "not_shown", "copies"
+_NET, NOT_JUDGED_RULE, _UNSHOWN, COPIES = "max_identified", "not_judged", "not_shown", "copies"
 _WORDS = {NOT_JUDGED_RULE: NOT_JUDGED, _UNSHOWN: NOT_SHOWN}  # of broken rules that refuse nothing
 # what a broken rule comes to, by its limit alone: figures and names of patterns stay inside
 _OUTSIDE = {
     "mean": "mean disclosure beyond inference is above {:g}",
     "isolated": "disclosure of isolated records is above {:g}",
     "largest": "the largest disclosure of a record is above {:g}",
-    "own_value": "the own value is among the copies of more records than chance gives, "
+    "max_true_value_copies": "the own value is among the copies of more records than chance gives, "
     "by more than {:g} of them",
     _NET: "records are named beyond chance, more than {:g} of them",
     "group": "disclosure of a group of records is above {:g}",
@@ -80,7 +80,7 @@ _CURES = {  # what lowers what breaks a rule
     "largest": f"{_LONELY}, or {_FEWER_PARAMETERS}",
     "group": "wider levels of the columns that part the group, or a stronger prior",
     "copies": _COPYING.format("what repeats true values"),
-    "own_value": _TOOL,
+    "max_true_value_copies": _TOOL,
     _NET: _TOOL,
     "copied": _TOOL,
     _UNSHOWN: _FEWER_PARAMETERS,
@@ -98,11 +98,11 @@ class DisclosureSettings:
     ``group``, corrected for their number. Not shown is one whose upper limit of mean D, of isolated
     records or (at twice ``group``) of a group lies above. Of datasets of other tools refused is too
     where the share of records whose own value is among their copies exceeds the same without them
-    by ``own_value``, or records named less those named in reverse are more than ``named`` and more
-    than ``named_share`` of those named. Warned of is mean D above ``warn_mean``, of isolated
-    records above ``warn_isolated``, of a person above ``warn_largest``, of a group above ``group``
-    by less than its error; and where the upper limit of D to an intruder who knows the other
-    values of a unit is above ``warn_inside``.
+    by ``max_true_value_copies``, or records named less those named in reverse are more than
+    ``max_identified`` and more than ``max_identified_share`` of those named. Warned of is mean D
+    above ``warn_mean``, of isolated records above ``warn_isolated``, of a person above
+    ``warn_largest``, of a group above ``group`` by less than its error; and where the upper limit
+    of D to an intruder who knows the other values of a unit is above ``warn_inside``.
 
     ``earlier``: how many runs of the same study on the same data looked before. A run counts those
     beside it itself, and whoever has others states them: limits are then held at 5 % divided by the
@@ -123,9 +123,9 @@ class DisclosureSettings:
     mean: float = field(default=0.02, metadata=_READ)
     isolated: float = field(default=0.05, metadata=_READ)
     largest: float = field(default=0.20, metadata=_READ)
-    own_value: float = field(default=0.05, metadata=_READ)
-    named: float = field(default=3, metadata=_READ)
-    named_share: float = field(default=0.05, metadata=_READ)
+    max_true_value_copies: float = field(default=0.05, metadata=_READ)
+    max_identified: float = field(default=3, metadata=_READ)
+    max_identified_share: float = field(default=0.05, metadata=_READ)
     group: float = field(default=0.05, metadata=_READ)
     warn_mean: float = field(default=0.005, metadata=_READ)
     warn_isolated: float = field(default=0.02, metadata=_READ)
@@ -255,7 +255,7 @@ def _accepted(rule: str, settings: DisclosureSettings) -> str:
     return f"{_said(rule, settings)}, accepted: {settings.accept[rule]}"
 
 
-def undecided(
+def is_undecided(
     rows: pd.DataFrame,
     groups: Sequence[Mapping[str, Any]],
     leaves: str,
@@ -396,14 +396,14 @@ def _of_own_values(
     what the fit itself says of them.
     """
     beyond = row["own_value_with"] - row["own_value_out"]
-    if beyond > settings.own_value:
+    if beyond > settings.max_true_value_copies:
         yield Broken(
-            "own_value",
+            "max_true_value_copies",
             f"the own value is among the copies of {beyond:.3f} more of the records than without "
             f"it ({of})",
         )
     net = row["named"] - row["reversed"]
-    if net > max(settings.named, settings.named_share * row["named"]):
+    if net > max(settings.max_identified, settings.max_identified_share * row["named"]):
         yield Broken(
             _NET, f"records are named beyond chance, {net:.3g} more than in reverse ({of})"
         )

@@ -16,16 +16,20 @@ from riskweighted.common.progress import Advance
 from riskweighted.contract.centring import CentredWeights, OwnFunction
 from riskweighted.contract.synthesizer import Synthesizer, is_strange
 from riskweighted.design.formulas import split_formula
-from riskweighted.disclosure.anew import Weighting, depends_on_values, is_made_anew
+from riskweighted.disclosure.leave_one_out_weights import (
+    Weighting,
+    can_leave_one_out,
+    depends_on_values,
+)
 from riskweighted.intruder.world import World, make_world
-from riskweighted.sampling.settings import AUTO, NUTS, Sampling
+from riskweighted.sampling.sampling_settings import AUTO, NUTS, Sampling
+from riskweighted.sequence.edit_rules import any_broken
 from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.fitting import fit_sequence
 from riskweighted.sequence.prepare import prepare_sequence
-from riskweighted.sequence.rules import any_broken
 from riskweighted.weights.families import Fits
 from riskweighted.weights.match import world_functions, world_weights
-from riskweighted.weights.names import is_centred
+from riskweighted.weights.scheme_names import is_centred
 from riskweighted.weights.schemes import is_by_risk, scheme_source
 
 __all__ = ["REFITTED", "can_refit", "means_of_targets", "refit_without"]
@@ -213,7 +217,7 @@ def _weights_of_rest(
     scenarios = [each.scenario for each in world.each]
     part = make_world(world.confidential.iloc[others], scenarios, world.units)
     making: dict[str, Any] = {
-        name: getattr(weighting, name) for name in ("match", "scale", "shift")
+        name: getattr(weighting, name) for name in ("risk_of", "scale", "shift")
     }
     made_of: Fits | None = None
     with warnings.catch_warnings():
@@ -268,7 +272,7 @@ def refit_without(
     chains, long = fit.sizes["chain"], fit.sizes["draw"]
     draws = long if most is None else min(-(-most // chains), long)
     sampling = Sampling(draws=draws, tune=long, chains=chains, engine=engine)
-    if weighting is not None and is_made_anew(weighting) and depends_on_values(weighting):
+    if weighting is not None and can_leave_one_out(weighting) and depends_on_values(weighting):
         rest = _weights_of_rest(fit, world, others, weighting, sampling, rng)
         alphas.iloc[others] = rest[names].to_numpy()
     alphas.iloc[gone] = 0.0
@@ -278,7 +282,7 @@ def refit_without(
         by_value = world_functions(
             weighting.world or world,
             weighting.scheme,
-            weighting.match,  # type: ignore[arg-type]
+            weighting.risk_of,  # type: ignore[arg-type]
             scale=weighting.scale,
             shift=weighting.shift,
             cluster=weighting.cluster,

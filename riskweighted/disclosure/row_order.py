@@ -9,7 +9,7 @@ from scipy import stats
 from riskweighted.common.frames import as_floats, holds_numbers
 from riskweighted.common.ranks import neighbours_apart
 
-__all__ = ["UNLIKELY", "in_order", "order_chance"]
+__all__ = ["UNLIKELY", "order_chance", "rank_values"]
 
 UNLIKELY = 1e-4
 
@@ -27,7 +27,7 @@ def order_chance(
     order of their names.
     """
     rng = np.random.default_rng(0)
-    ranks = _ranks(in_order(values), rng)
+    ranks = _ranks(rank_values(values), rng)
     if units is not None:
         sizes = np.bincount(units)
         first = np.full(len(sizes), np.inf)
@@ -49,7 +49,7 @@ def order_chance(
     )
 
 
-def in_order(column: pd.Series) -> np.ndarray:
+def rank_values(column: pd.Series) -> np.ndarray:
     """A column (n,) as numbers in the order of its values: amounts, or levels by name; missing
     values lie below all others.
     """

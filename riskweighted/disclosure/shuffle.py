@@ -16,11 +16,11 @@ from riskweighted.intruder.patterns import known_patterns
 
 __all__ = [
     "Exchange",
-    "columns_that_part",
+    "columns_causing_uniques",
     "leaving_rows",
     "released_patterns",
     "shuffled_rows",
-    "warn_of_columns_that_part",
+    "warn_of_columns_causing_uniques",
 ]
 
 
@@ -130,7 +130,7 @@ def _share_alone(patterns: np.ndarray) -> float:
     return float((np.bincount(patterns)[patterns] == 1).mean()) if len(patterns) else 0.0
 
 
-def columns_that_part(
+def columns_causing_uniques(
     confidential: pd.DataFrame, released: Sequence[str]
 ) -> tuple[tuple[str, ...], float, float]:
     """Return the columns that leave most records alone in their released pattern, and the share
@@ -149,11 +149,11 @@ def columns_that_part(
     return (tuple(taken) if share < with_all else ()), with_all, share
 
 
-def warn_of_columns_that_part(confidential: pd.DataFrame, released: Sequence[str]) -> None:
+def warn_of_columns_causing_uniques(confidential: pd.DataFrame, released: Sequence[str]) -> None:
     """Warn (`SingletonWarning`) of released columns, such as a survey weight or an id, that leave
     most records alone.
     """
-    names, share, without = columns_that_part(confidential, released)
+    names, share, without = columns_causing_uniques(confidential, released)
     if names:
         warnings.warn(
             f"released {listing(names)} leaves {share:.0%} of the records alone in their "

@@ -22,23 +22,23 @@ from riskweighted.common.checks import (
 )
 from riskweighted.common.errors import RiskWeightedWarning, SingletonWarning
 from riskweighted.common.frames import require_columns
+from riskweighted.common.html_repr import html_repr
 from riskweighted.common.native import Frame, GivenFrames, as_pandas
-from riskweighted.common.notebook import card
 from riskweighted.evaluation.evaluate import Evaluation, evaluate_tools
-from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, statistics_of
+from riskweighted.evaluation.measure_rows import CONFIDENTIAL, Statistic, statistics_of
 from riskweighted.evaluation.tools import ITSELF, YARDSTICKS, Tool, find_tools, yardsticks
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import Paired, World, make_world
-from riskweighted.measures.attribution import DCAP
 from riskweighted.measures.closest import COPIES
-from riskweighted.measures.context import Subject
+from riskweighted.measures.context import EvaluationInputs
+from riskweighted.measures.correct_attribution import DCAP
+from riskweighted.measures.cross_tables import DISTANCE, table_columns
 from riskweighted.measures.distributions import TOTAL_VARIATION, U_M
-from riskweighted.measures.identification import MEAN as MEAN_RISK
-from riskweighted.measures.settings import EvaluationSettings
-from riskweighted.measures.tables import DISTANCE, table_columns
+from riskweighted.measures.evaluation_settings import EvaluationSettings
+from riskweighted.measures.identification_measures import MEAN as MEAN_RISK
 from riskweighted.risk.identification import identification_risks
 from riskweighted.risk.matching import match
-from riskweighted.utility.analyses import checked_own_analyses
+from riskweighted.utility.own_analyses import checked_own_analyses
 from riskweighted.utility.regressions import Analysis, checked_analyses
 
 __all__ = ["Assessment", "assess"]
@@ -89,7 +89,7 @@ class Assessment(Evaluation):
             "measures and utility say by which definition each figure was made; what it "
             "discloses needs folds. Confidential."
         )
-        return card("Assessment", answers, table=self.summary().T, note=note)
+        return html_repr("Assessment", answers, table=self.summary().T, note=note)
 
     @property
     def measures(self) -> pd.DataFrame:
@@ -234,7 +234,7 @@ def assess(
     releases = [*tools, *yardsticks(world, tools, looked_at, holdout, random_seed)]
     seen = confidential[list(dict.fromkeys([*scenario.known, *scenario.synthetic, *looked_at]))]
     own = checked_own_analyses(seen, settings.analyses)
-    subject = Subject(
+    subject = EvaluationInputs(
         world,
         settings,
         None,

@@ -15,12 +15,12 @@ import pandas as pd
 
 from riskweighted.common.errors import RiskWeightedWarning
 from riskweighted.common.interrupts import raise_interrupt
-from riskweighted.evaluation.tables import CONFIDENTIAL, as_row, as_table
+from riskweighted.evaluation.measure_rows import CONFIDENTIAL, as_row, as_table
 from riskweighted.intruder.world import World
 from riskweighted.measures.context import Context
 from riskweighted.measures.measure import Measure, Value, values_of
 from riskweighted.measures.registry import is_ours, measures
-from riskweighted.measures.released import of_patterns
+from riskweighted.measures.released import pattern_values
 
 __all__ = ["added_measures", "measured_rows", "released_rows"]
 
@@ -71,13 +71,13 @@ def _computed(
 
 def released_rows(world: World, unaltered: Sequence[str]) -> pd.DataFrame:
     """The share of unique records on all unaltered released columns, in the columns of
-    `riskweighted.evaluation.tables.COLUMNS`, under the confidential label.
+    `riskweighted.evaluation.measure_rows.COLUMNS`, under the confidential label.
 
     It is what an intruder has who knows ALL of them, not only those of the scenario (METHODS
     section 13).
     """
     wide = world.under(replace(world.scenario, known=tuple(unaltered)))
-    return as_table(as_row(CONFIDENTIAL, value) for value in of_patterns(wide))
+    return as_table(as_row(CONFIDENTIAL, value) for value in pattern_values(wide))
 
 
 def _with_care(context: Context, measure: Measure) -> list[Value]:

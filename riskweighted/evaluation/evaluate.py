@@ -13,24 +13,24 @@ import pandas as pd
 from riskweighted.common.checks import check_given, check_names, check_seed
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns, with_columns
+from riskweighted.common.html_repr import html_repr
 from riskweighted.common.native import Frame, GivenFrames, as_pandas
-from riskweighted.common.notebook import card
 from riskweighted.evaluation.computing import added_measures, measured_rows
-from riskweighted.evaluation.expected import check_fits, find_mechanism
-from riskweighted.evaluation.summary import SummaryColumn, build_summary, summary_columns
-from riskweighted.evaluation.tables import CONFIDENTIAL, as_row, as_table
+from riskweighted.evaluation.main_table import SummaryColumn, build_summary, summary_columns
+from riskweighted.evaluation.measure_rows import CONFIDENTIAL, as_row, as_table
+from riskweighted.evaluation.mechanism import check_fits, find_mechanism
 from riskweighted.evaluation.tools import Tool
 from riskweighted.intruder.pairing import as_frames
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import Paired, World, make_world
 from riskweighted.measures.analyses import mean_overlaps
-from riskweighted.measures.context import Context, Mechanism, Ratios, Rival, Subject
-from riskweighted.measures.settings import EvaluationSettings
-from riskweighted.measures.survey import checked_design
-from riskweighted.measures.tables import table_columns
+from riskweighted.measures.context import Baseline, Context, EvaluationInputs, Mechanism, Ratios
+from riskweighted.measures.cross_tables import table_columns
+from riskweighted.measures.evaluation_settings import EvaluationSettings
+from riskweighted.measures.survey_values import checked_design
 from riskweighted.risk.matching import mean_risk_and_matches
-from riskweighted.utility.analyses import checked_own_analyses
-from riskweighted.utility.intervals import interval_overlap
+from riskweighted.utility.combining_rules import interval_overlap
+from riskweighted.utility.own_analyses import checked_own_analyses
 from riskweighted.utility.regressions import Analysis, checked_analyses, checked_regression
 
 if TYPE_CHECKING:  # at run time it would load xarray
@@ -61,7 +61,7 @@ class Evaluation:
         Expected identification risk of every record, of the labels whose fits were given; no
         columns without any. Confidential.
 
-    `risk` and `utility` have the columns of `riskweighted.evaluation.tables.COLUMNS`, as
+    `risk` and `utility` have the columns of `riskweighted.evaluation.measure_rows.COLUMNS`, as
     `Assessment.measures` has.
 
     Examples
@@ -91,7 +91,7 @@ class Evaluation:
             "risk and utility say by which definition each figure was made. Confidential: "
             "records and expected are of single records."
         )
-        return card("Evaluation", table=table, note=note)
+        return html_repr("Evaluation", table=table, note=note)
 
     def summary(self) -> pd.DataFrame:
         """The main table: one row per label, the risk and utility figures side by side."""
@@ -280,7 +280,7 @@ def evaluate_world(
 
 
 def evaluate_tools(
-    subject: Subject,
+    subject: EvaluationInputs,
     made: Mapping[str, Callable[[], Tool]],
     *,
     mechanisms: Mapping[str, Mechanism],
@@ -348,11 +348,11 @@ def _subject(
     unaltered: Sequence[str] | None,
     *,
     expected: bool,
-) -> Subject:
+) -> EvaluationInputs:
     """What all labels have in common, checked."""
     codes = {name: world.scenario.codes_of(name) for name in world.scenario.codes}
     design = checked_design(world.confidential, settings, world.scenario.synthetic, world.units)
-    return Subject(
+    return EvaluationInputs(
         world,
         settings,
         analysis,
@@ -366,14 +366,14 @@ def _subject(
 
 def _rival(
     label: str, baseline: str | None, risk: np.ndarray | None, mechanisms: Mapping[str, Mechanism]
-) -> Rival | None:
+) -> Baseline | None:
     """What a label is held against; nothing of the confidential data, the baseline itself, and what
     keeps true values.
     """
     compared = label not in mechanisms or mechanisms[label].compared
     if baseline is None or label in (CONFIDENTIAL, baseline) or not compared:
         return None
-    return Rival(baseline, risk, mechanisms.get(baseline))
+    return Baseline(baseline, risk, mechanisms.get(baseline))
 
 
 def _check_labels(

@@ -16,14 +16,14 @@ from riskweighted.common.checks import check_count, check_given, check_names, ch
 from riskweighted.common.errors import InputError
 from riskweighted.common.frames import require_columns
 from riskweighted.common.replaced import refuse_replaced
-from riskweighted.contract.drawing import spread_draws
+from riskweighted.contract.drawn_columns import spread_draws
 from riskweighted.design.formulas import split_formula
 from riskweighted.design.precision import round_to
 from riskweighted.evaluation.fit_pairs import Pairs, pairs_of
 from riskweighted.evaluation.fit_pit import pit_rows, randomized_pit
 from riskweighted.evaluation.fit_statistics import (
     Comparison,
-    Grouping,
+    RecordGroups,
     comparisons,
     groupings,
     level_comparisons,
@@ -32,7 +32,7 @@ from riskweighted.evaluation.fit_statistics import (
 )
 from riskweighted.evaluation.judgement import COST, FITS, MISFITS, MODEL, UNJUDGED
 from riskweighted.intruder.scenario import Scenario
-from riskweighted.measures import checks, fits
+from riskweighted.measures import fit_comparisons, fits
 from riskweighted.measures.registry import measures
 from riskweighted.sampling.block_fit import BlockFit
 from riskweighted.sequence.blocks import Block
@@ -56,10 +56,10 @@ COLUMNS = (*_STATISTIC, "z", "effect", "threshold", "verdict", "records", "defin
 
 # What an effect is, the registry says.
 THRESHOLDS: Mapping[str, float] = MappingProxyType(
-    {check.key: check.adequate for check in checks.MEASURES if check.adequate is not None}
+    {check.key: check.adequate for check in fit_comparisons.MEASURES if check.adequate is not None}
 )
 _EXTREME_QUANTILES, _EXTREME_THRESHOLD = ("0.01", "0.99"), 0.1
-_BY_EFFECT_ALONE = (checks.LARGEST.key,)  # an explosion makes its own standard error large
+_BY_EFFECT_ALONE = (fit_comparisons.LARGEST.key,)  # an explosion makes its own standard error large
 _CHANCE = 0.01  # that any row of a right model is beyond its limit (Bonferroni)
 _COPY = 0.99  # rank correlation from which a column is a copy of the target (METHODS section 5.10)
 # beyond which drawn values are cut for the statistics, so that squares stay finite
@@ -278,7 +278,7 @@ class _Subject:
             return level_comparisons(values, self.fits[0].categories, groups)
         return comparisons(values, precision, groups, self._others(column))
 
-    def _groups(self) -> list[Grouping]:
+    def _groups(self) -> list[RecordGroups]:
         """Known patterns, combinations of given columns, or the levels of each predictor that has
         few.
         """
@@ -452,7 +452,7 @@ def _table(rows: list[_Row], *, judged: bool, records: int) -> pd.DataFrame:
     limit, ratios, lines = float(norm.isf(_CHANCE / (2 * max(len(rows), 1)))), [], []
     for row in rows:
         z = _z(row)
-        extreme = row.check == checks.QUANTILE.key and row.parameter in _EXTREME_QUANTILES
+        extreme = row.check == fit_comparisons.QUANTILE.key and row.parameter in _EXTREME_QUANTILES
         threshold = _EXTREME_THRESHOLD if extreme else THRESHOLDS[row.check]
         misfits = row.effect > threshold and (row.check in _BY_EFFECT_ALONE or abs(z) > limit)
         ratios.append((misfits, row.effect / threshold))

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm, t
 
-from riskweighted.evaluation.fit_statistics import LEAST_GROUP, Grouping
-from riskweighted.measures import checks
+from riskweighted.evaluation.fit_statistics import LEAST_GROUP, RecordGroups
+from riskweighted.measures import fit_comparisons
 
 __all__ = ["PairRow", "Pairs", "pairs_of"]
 
@@ -156,11 +156,18 @@ def pairs_of(
     else:
         edges, ordered = _edges(some, _BANDS), np.sort(some)
     single = [(name, _grouped(frame[name], name, _BANDS)) for name in frame]
-    pairs = [_pair(checks.PAIRS.key, str(name), groups, tabled=True) for name, groups in single]
+    pairs = [
+        _pair(fit_comparisons.PAIRS.key, str(name), groups, tabled=True) for name, groups in single
+    ]
     coarse = [(name, _grouped(frame[name], name, _COARSE)) for name in list(frame)[:_CROSSED]]
     for (first, one), (second, other) in itertools.combinations(coarse, 2):
         pairs.append(
-            _pair(checks.PAIRS.key, f"{first} by {second}", _crossed(one, other), tabled=False)
+            _pair(
+                fit_comparisons.PAIRS.key,
+                f"{first} by {second}",
+                _crossed(one, other),
+                tabled=False,
+            )
         )
     return Pairs(tuple(pair for pair in pairs if len(pair.names) > 1), rows, edges, ordered)
 
@@ -179,31 +186,31 @@ def _edges(values: np.ndarray, bands: int) -> np.ndarray:
     return np.asarray(edges[edges < values.max()])
 
 
-def _grouped(column: pd.Series, name: object, bands: int) -> Grouping:
+def _grouped(column: pd.Series, name: object, bands: int) -> RecordGroups:
     """The levels of a column, or bands of a number of many values, and those that lack one."""
     if pd.api.types.is_numeric_dtype(column.dtype) and column.nunique() > _MOST_LEVELS:
         numbers = pd.to_numeric(column).to_numpy(dtype=float, na_value=np.nan)
         held = np.isfinite(numbers)
         edges = _edges(numbers[held], bands)
         names = [f"{name}, part {place + 1} of {len(edges) + 1}" for place in range(len(edges) + 1)]
-        return Grouping(
+        return RecordGroups(
             np.where(held, np.searchsorted(edges, numbers, side="left"), len(names)),
             (*names, f"{name} missing"),
         )
     codes, levels = pd.factorize(column, use_na_sentinel=True)
-    return Grouping(
+    return RecordGroups(
         np.where(codes < 0, len(levels), codes),
         (*(f"{name}={level}" for level in levels), f"{name} missing"),
     )
 
 
-def _crossed(one: Grouping, other: Grouping) -> Grouping:
+def _crossed(one: RecordGroups, other: RecordGroups) -> RecordGroups:
     """The combinations of two groupings."""
     names = tuple(f"{first}, {second}" for first in one.names for second in other.names)
-    return Grouping(one.codes * len(other.names) + other.codes, names)
+    return RecordGroups(one.codes * len(other.names) + other.codes, names)
 
 
-def _pair(check: str, name: str, groups: Grouping, *, tabled: bool) -> _Pair:
+def _pair(check: str, name: str, groups: RecordGroups, *, tabled: bool) -> _Pair:
     """A pair whose groups hold enough records; the others together are a group, where they are
     enough, else in none.
     """

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from riskweighted.contract.distribution import has_mass, interval_masses
-from riskweighted.measures import checks
+from riskweighted.measures import fit_comparisons
 from riskweighted.sampling.block_fit import BlockFit
 from riskweighted.sequence.rounding import Rounding
 
@@ -35,7 +35,7 @@ def pit_rows(pit: np.ndarray) -> list[Row]:
     spread = math.sqrt(math.pi**2 / 12 - mean**2)
     rows = [
         (
-            checks.PIT_DISTANCE.key,
+            fit_comparisons.PIT_DISTANCE.key,
             "",
             mean / math.sqrt(n),
             distance,
@@ -48,7 +48,7 @@ def pit_rows(pit: np.ndarray) -> list[Row]:
         (f"below {OUTER:g}", float((u < OUTER).mean())),
         (f"above {1 - OUTER:g}", float((u > 1 - OUTER).mean())),
     ):
-        rows.append((checks.PIT_OUTER.key, name, OUTER, share, error, abs(share - OUTER)))
+        rows.append((fit_comparisons.PIT_OUTER.key, name, OUTER, share, error, abs(share - OUTER)))
     return rows
 
 

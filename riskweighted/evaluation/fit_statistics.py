@@ -10,7 +10,7 @@ import pandas as pd
 from scipy.stats import norm, t
 
 from riskweighted.intruder.patterns import cells
-from riskweighted.measures import checks
+from riskweighted.measures import fit_comparisons
 from riskweighted.measures.measure import LEAST_TAIL
 
 __all__ = [
@@ -18,7 +18,7 @@ __all__ = [
     "QUANTILES",
     "SPIKE_SHARE",
     "Comparison",
-    "Grouping",
+    "RecordGroups",
     "comparisons",
     "groupings",
     "level_comparisons",
@@ -63,14 +63,14 @@ class Comparison(NamedTuple):
     records: tuple[int, ...]
 
 
-class Grouping(NamedTuple):
+class RecordGroups(NamedTuple):
     """Groups of records: ``codes`` (n,), 0 .. G-1; ``names`` (G,)."""
 
     codes: np.ndarray
     names: tuple[str, ...]
 
 
-def groupings(data: pd.DataFrame, by: Sequence[Sequence[str]]) -> Iterator[Grouping]:
+def groupings(data: pd.DataFrame, by: Sequence[Sequence[str]]) -> Iterator[RecordGroups]:
     """The observed combinations of each sequence of columns."""
     for columns in by:
         codes = cells((data[name] for name in columns), np.zeros(len(data), dtype=np.int64))
@@ -78,13 +78,13 @@ def groupings(data: pd.DataFrame, by: Sequence[Sequence[str]]) -> Iterator[Group
         names = (
             ", ".join(f"{name}={data[name].iloc[record]}" for name in columns) for record in first
         )
-        yield Grouping(codes, tuple(names))
+        yield RecordGroups(codes, tuple(names))
 
 
 def comparisons(
     values: np.ndarray,
     precision: float | None,
-    groups: Sequence[Grouping],
+    groups: Sequence[RecordGroups],
     others: Mapping[str, np.ndarray],
 ) -> list[Comparison]:
     """Every comparison that confidential values (n,) allow, multiples of `precision`; `others`:
@@ -104,7 +104,7 @@ def comparisons(
 
 
 def level_comparisons(
-    codes: np.ndarray, levels: Sequence[object], groups: Sequence[Grouping]
+    codes: np.ndarray, levels: Sequence[object], groups: Sequence[RecordGroups]
 ) -> list[Comparison]:
     """Every comparison that codes (n,) of levels allow: shares of those that 10 records hold, in
     all and by group.
@@ -117,8 +117,8 @@ def level_comparisons(
         return np.array([(y == code).mean() for code in held])
 
     overall = Comparison(
-        checks.SHARE.key,
-        tuple(f"{checks.LEVEL}{name}" for name in names),
+        fit_comparisons.SHARE.key,
+        tuple(f"{fit_comparisons.LEVEL}{name}" for name in names),
         shares,
         _difference,
         _fewer(count[held], len(codes)),
@@ -128,7 +128,7 @@ def level_comparisons(
 
 
 def _level_shares(
-    codes: np.ndarray, group: Grouping, held: Sequence[int], names: Sequence[str]
+    codes: np.ndarray, group: RecordGroups, held: Sequence[int], names: Sequence[str]
 ) -> Comparison:
     """Shares of the held levels in the groups that have enough records."""
     sizes = np.bincount(group.codes)
@@ -146,7 +146,7 @@ def _level_shares(
     whole = np.repeat(sizes[large], len(held))
     having = np.rint(shares(codes) * whole).astype(int)
     return Comparison(
-        checks.SHARE_OF_SOME.key, of_levels, shares, _difference, _fewer(having, whole)
+        fit_comparisons.SHARE_OF_SOME.key, of_levels, shares, _difference, _fewer(having, whole)
     )
 
 
@@ -169,7 +169,7 @@ def _statuses(values: np.ndarray) -> Comparison:
 
     having = np.array([(values < 0).sum(), (values == 0).sum(), (values > 0).sum()])
     return Comparison(
-        checks.SHARE.key,
+        fit_comparisons.SHARE.key,
         ("negative", "zero", "positive"),
         shares,
         _difference,
@@ -181,7 +181,7 @@ def status_comparison(what: str, hit: np.ndarray) -> Comparison:
     """The share of the records that have a status, of which a model draws who has it: 1 of (m,)."""
     having = np.array([int(hit.sum())])
     return Comparison(
-        checks.SHARE.key,
+        fit_comparisons.SHARE.key,
         (what,),
         lambda y: np.array([(y == 1).mean()]),
         _difference,
@@ -202,8 +202,8 @@ def _spikes(values: np.ndarray) -> Comparison:
         )
 
     return Comparison(
-        checks.SHARE.key,
-        tuple(f"{checks.EXACTLY}{spike:.10g}" for spike in spikes),
+        fit_comparisons.SHARE.key,
+        tuple(f"{fit_comparisons.EXACTLY}{spike:.10g}" for spike in spikes),
         shares,
         _difference,
         _fewer(having, len(values)),
@@ -225,7 +225,7 @@ def _quantiles(values: np.ndarray) -> Comparison:
         return size
 
     return Comparison(
-        checks.QUANTILE.key,
+        fit_comparisons.QUANTILE.key,
         tuple(map(str, asked)),
         lambda y: np.asarray(np.quantile(y, asked)),
         effect,
@@ -235,7 +235,7 @@ def _quantiles(values: np.ndarray) -> Comparison:
 
 def _spread(records: int) -> Comparison:
     return Comparison(
-        checks.SD.key,
+        fit_comparisons.SD.key,
         ("",),
         lambda y: np.array([y.std()]),
         lambda true, drawn: np.abs(drawn / true - 1),
@@ -252,7 +252,11 @@ def _largest(values: np.ndarray) -> Comparison:
             return np.asarray(np.maximum(ratio, 1 / ratio))
 
     return Comparison(
-        checks.LARGEST.key, ("",), lambda y: np.array([np.abs(y).max() / largest]), factor, (1,)
+        fit_comparisons.LARGEST.key,
+        ("",),
+        lambda y: np.array([np.abs(y).max() / largest]),
+        factor,
+        (1,),
     )
 
 
@@ -277,15 +281,15 @@ def _multiples(values: np.ndarray, precision: float) -> Comparison:
 
     having = np.rint(shares(values) * nonzero).astype(int)
     return Comparison(
-        checks.SHARE_OF_SOME.key,
-        tuple(f"{checks.MULTIPLES}{times * precision:.10g}" for times in asked),
+        fit_comparisons.SHARE_OF_SOME.key,
+        tuple(f"{fit_comparisons.MULTIPLES}{times * precision:.10g}" for times in asked),
         shares,
         _difference,
         _fewer(having, nonzero),
     )
 
 
-def _means(values: np.ndarray, groups: Sequence[Grouping]) -> Comparison:
+def _means(values: np.ndarray, groups: Sequence[RecordGroups]) -> Comparison:
     """Means of the groups that hold enough records; an effect is in standard deviations of the
     confidential values.
 
@@ -315,7 +319,11 @@ def _means(values: np.ndarray, groups: Sequence[Grouping]) -> Comparison:
     names = tuple(name for pairs in named for name, enough in pairs if enough)
     records = tuple(int(count) for *_, counts in parts for count in counts)
     return Comparison(
-        checks.MEAN.key, names, means, lambda true, drawn: np.abs(drawn - true) / spread, records
+        fit_comparisons.MEAN.key,
+        names,
+        means,
+        lambda true, drawn: np.abs(drawn - true) / spread,
+        records,
     )
 
 
@@ -342,7 +350,11 @@ def _correlations(values: np.ndarray, others: Mapping[str, np.ndarray]) -> Compa
         )
 
     return Comparison(
-        checks.CORRELATION.key, tuple(kept), correlations, _difference, (len(values),) * len(kept)
+        fit_comparisons.CORRELATION.key,
+        tuple(kept),
+        correlations,
+        _difference,
+        (len(values),) * len(kept),
     )
 
 

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from riskweighted.common.numbers import together
-from riskweighted.measures import checks, fits
+from riskweighted.measures import fit_comparisons, fits
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,8 +64,10 @@ def told_statuses(table: "pd.DataFrame", least: int = 1) -> str:
     and that lack it, of which the ratio is told.
     """
     rows = table[
-        (table["check"] == checks.SHARE.key)
-        & ~table["parameter"].map(partial(checks.names_values, checks.SHARE.key)).astype(bool)
+        (table["check"] == fit_comparisons.SHARE.key)
+        & ~table["parameter"]
+        .map(partial(fit_comparisons.names_values, fit_comparisons.SHARE.key))
+        .astype(bool)
         & (table["confidential"] > 0)
         & (table["confidential"] < 1)
     ]
@@ -92,7 +94,7 @@ def _of_row(row: Mapping[str, object]) -> str:
     """The variable of a row of the checks, where there are several, its check and what of it."""
     variable = f"{row['variable']}, " if row.get("variable") else ""
     check, parameter = str(row["check"]), row["parameter"]
-    hidden = checks.names_values(check, parameter) and check != checks.MEAN.key
+    hidden = fit_comparisons.names_values(check, parameter) and check != fit_comparisons.MEAN.key
     named = "" if hidden else _columns_of(parameter)
     return f"{variable}{check.removeprefix('check-')} {named}".rstrip()
 

@@ -13,7 +13,7 @@ from riskweighted.common.checks import check_path, check_text, is_number, real_p
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.replaced import refuse_replaced
 from riskweighted.common.settings import as_table, read_toml
-from riskweighted.evaluation.tables import Statistic
+from riskweighted.evaluation.measure_rows import Statistic
 from riskweighted.measures.measure import Measure
 from riskweighted.measures.registry import measures
 

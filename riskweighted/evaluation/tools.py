@@ -11,7 +11,13 @@ import pandas as pd
 from riskweighted.common.checks import check_names
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns, with_columns
-from riskweighted.intruder.pairing import Frames, PairingError, as_comparable, as_frames, in_kinds
+from riskweighted.intruder.pairing import (
+    Frames,
+    PairingError,
+    as_comparable,
+    as_frames,
+    convert_kinds,
+)
 from riskweighted.intruder.world import Paired, World
 
 __all__ = ["HOLDOUT", "INDEPENDENT", "ITSELF", "YARDSTICKS", "Tool", "find_tools", "yardsticks"]
@@ -101,7 +107,7 @@ def _kept(
     names = list(dict.fromkeys([*world.scenario.known, *world.scenario.synthetic, *columns]))
     for frame in frames:
         require_columns(frame, names, what)
-    return tuple(in_kinds(world.confidential, frame, names) for frame in frames)
+    return tuple(convert_kinds(world.confidential, frame, names) for frame in frames)
 
 
 def yardsticks(

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from riskweighted.evaluation.judgement import MISFITS, MODEL
-from riskweighted.evaluation.summary import (
+from riskweighted.evaluation.main_table import (
     CONVERGED,
     CONVERGED_WORDS,
     FITS,
@@ -16,11 +16,11 @@ from riskweighted.evaluation.summary import (
     MEAN_WEIGHT,
     SummaryColumn,
 )
-from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, statistics_of
+from riskweighted.evaluation.measure_rows import CONFIDENTIAL, Statistic, statistics_of
 from riskweighted.evaluation.thresholds import Limit, Thresholds
-from riskweighted.measures import beyond
+from riskweighted.measures import disclosure_measures
 from riskweighted.measures.registry import measures
-from riskweighted.measures.regressions import OVERLAP, OVERLAPS
+from riskweighted.measures.regression_measures import OVERLAP, OVERLAPS
 
 __all__ = [
     "FAIL",
@@ -34,12 +34,12 @@ __all__ = [
     "WARN",
     "WORDS",
     "Verdict",
-    "by_intruder",
-    "failed",
+    "find_failures",
     "find_verdicts",
-    "of_disclosure",
+    "is_of_disclosure",
     "overall",
     "verdict_table",
+    "verdicts_of_intruder",
 ]
 
 REFUSE = "refuse"
@@ -52,7 +52,7 @@ PASS = "pass"
 WORDS = (REFUSE, FAIL, NOT_JUDGED, NOT_SHOWN, WARN, PASS)
 LEAVES = (WARN, PASS)  # what a release takes
 _RANKS = {REFUSE: 0, FAIL: 0, NOT_JUDGED: 1, NOT_SHOWN: 2, WARN: 3}  # of reasons
-_DISCLOSED = (beyond.MEAN.key, beyond.HIDDEN.key)
+_DISCLOSED = (disclosure_measures.MEAN.key, disclosure_measures.HIDDEN.key)
 # of reasons: disclosure, then whether the fit can be trusted
 _FIRST = (*_DISCLOSED, CONVERGED.statistic.key, FITS.statistic.key)
 _TOLD = ["verdict", "reasons", "accepted", "outside", "cures"]
@@ -143,7 +143,7 @@ def _by(tables: Mapping[str, pd.DataFrame], intruder: str) -> dict[str, pd.DataF
     return {**tables, **{name: table.drop(columns=INTRUDER) for name, table in of.items()}}
 
 
-def by_intruder(verdicts: Iterable[Verdict], intruder: str) -> list[Verdict]:
+def verdicts_of_intruder(verdicts: Iterable[Verdict], intruder: str) -> list[Verdict]:
     """Those of one of several intruders."""
     return [each for each in verdicts if each.intruder in ("", intruder)]
 
@@ -182,12 +182,12 @@ def overall(verdicts: Iterable[Verdict], label: str) -> str:
     )
 
 
-def of_disclosure(verdict: Verdict) -> bool:
+def is_of_disclosure(verdict: Verdict) -> bool:
     """Whether it is on what the datasets give away, whatever the limits of the study."""
     return verdict.limit is None and verdict.statistic.key in _DISCLOSED
 
 
-def failed(verdicts: Iterable[Verdict], label: str) -> list[Verdict]:
+def find_failures(verdicts: Iterable[Verdict], label: str) -> list[Verdict]:
     """What a scheme does not pass, the largest reason first: what it discloses, its fit, limits by
     how far they are exceeded, then whatever is not judged, and what is warned of."""
 
@@ -331,7 +331,8 @@ def _of_disclosure(label: str, tables: Mapping[str, pd.DataFrame]) -> Iterator[V
             judged.loc[label].reindex(_TOLD).fillna("").astype(str)
         )
         rows = tables["risk"][
-            (tables["risk"]["label"] == label) & (tables["risk"]["key"] == beyond.MEAN.key)
+            (tables["risk"]["label"] == label)
+            & (tables["risk"]["key"] == disclosure_measures.MEAN.key)
         ]
         value, error = (
             float(rows[name].iloc[0]) if len(rows) else float("nan") for name in ("value", "error")
@@ -340,7 +341,15 @@ def _of_disclosure(label: str, tables: Mapping[str, pd.DataFrame]) -> Iterator[V
             text for text in (reasons, f"accepted: {accepted}" if accepted else "") if text
         )
         yield Verdict(
-            label, Statistic(beyond.MEAN.key), value, error, None, word, why, outside, cure
+            label,
+            Statistic(disclosure_measures.MEAN.key),
+            value,
+            error,
+            None,
+            word,
+            why,
+            outside,
+            cure,
         )
 
 
@@ -349,7 +358,9 @@ def _of_hidden(label: str, risk: pd.DataFrame, declared: Container[str]) -> Iter
     records, and was not declared.
     """
     rows = risk[
-        (risk["label"] == label) & (risk["key"] == beyond.HIDDEN.key) & (risk["value"] > _MOST_TOLD)
+        (risk["label"] == label)
+        & (risk["key"] == disclosure_measures.HIDDEN.key)
+        & (risk["value"] > _MOST_TOLD)
     ]
     mend = (
         "release the column, leave it out of the formula, synthesize it first in a chain, or "
@@ -365,7 +376,7 @@ def _of_hidden(label: str, risk: pd.DataFrame, declared: Container[str]) -> Iter
             outside = f"{told}, of more than {100 * _MOST_TOLD:g} % of the records"
             yield Verdict(
                 label,
-                Statistic(beyond.HIDDEN.key, term=name),
+                Statistic(disclosure_measures.HIDDEN.key, term=name),
                 float(value),
                 float("nan"),
                 None,

@@ -13,7 +13,7 @@ import pandas as pd
 from riskweighted.common.errors import InputError
 from riskweighted.common.interrupts import raise_interrupt
 from riskweighted.contract.categories import target_numbers
-from riskweighted.contract.distribution import fixed
+from riskweighted.contract.distribution import read_only
 from riskweighted.contract.synthesizer import (
     Blueprint,
     ContractError,
@@ -23,7 +23,7 @@ from riskweighted.contract.synthesizer import (
     keeps_true_values,
     probability_mass,
 )
-from riskweighted.guarantee.cells import Cells, cells_of
+from riskweighted.guarantee.interval_cells import IntervalCells, cells_of
 from riskweighted.guarantee.statement import Guarantee, Statement
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Censoring:
     statement: Statement
     reference: np.ndarray = field(repr=False)
     guarantee: Guarantee | None = field(default=None, repr=False)
-    cells: Cells | None = field(default=None, repr=False)
+    cells: IntervalCells | None = field(default=None, repr=False)
 
     def at(self, synthesizer: Synthesizer, prepared: Any, frame: pd.DataFrame) -> "Censoring":
         """The same clip of other values of the same records: only the reference looks at them."""
@@ -111,7 +111,7 @@ def record_graph(
     theta: Any = {
         str(variable.name): variable for variable in (*model.free_RVs, *model.deterministics)
     }
-    y = fixed(target_numbers(synthesizer, prepared, confidential))
+    y = read_only(target_numbers(synthesizer, prepared, confidential))
     try:
         records = synthesizer.distribution(theta, prepared).log_density(y)
     except Exception:  # whatever NumPy, SciPy or a stranger's code says to an expression
@@ -191,7 +191,7 @@ def censor(
         Naming all that is taken from the data: settings that the synthesizer says are, or weights
         that are not all the same; or if the synthesizer's log_density is of numbers alone, the
         reference is not finite somewhere or looks at more than each record, or a clip is to be
-        centred and there is no rule for it (`riskweighted.guarantee.cells`).
+        centred and there is no rule for it (`riskweighted.guarantee.interval_cells`).
     """
     hindering = [*obstacles(synthesizer, prepared, confidential), *besides]
     if alpha.nunique() > 1:

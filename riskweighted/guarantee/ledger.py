@@ -10,7 +10,7 @@ import xarray as xr
 
 from riskweighted.common.errors import InputError
 
-__all__ = ["CHANGED", "LEDGER", "entropy_of", "opened", "without_ledger"]
+__all__ = ["CHANGED", "LEDGER", "entropy_of", "open_ledger", "without_ledger"]
 
 LEDGER = "ledger"  # the attribute of a posterior
 CHANGED = (
@@ -24,7 +24,7 @@ _NOT_LEAVING = "of datasets that do not leave"
 _GUARANTEED: set[str] = set()
 
 
-def opened(posterior: xr.Dataset, clip: str, random_seed: int | None, of: str) -> xr.Dataset:
+def open_ledger(posterior: xr.Dataset, clip: str, random_seed: int | None, of: str) -> xr.Dataset:
     """A posterior with its ledger: fresh secret entropy, or what follows from the seed that it was
     sampled with, and a seal.
 

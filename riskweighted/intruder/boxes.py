@@ -10,8 +10,14 @@ from functools import cached_property
 
 import numpy as np
 
-from riskweighted.intruder.kernels.boxes import Asked, Swept, scan_boxes, sweep_covering, sweep_sums
-from riskweighted.intruder.kernels.tree import Tree, grow_tree, walk_boxes
+from riskweighted.intruder.kernels.box_sums import (
+    BoxRanges,
+    Swept,
+    scan_boxes,
+    sweep_covering,
+    sweep_sums,
+)
+from riskweighted.intruder.kernels.box_tree import BoxTree, grow_tree, walk_boxes
 from riskweighted.intruder.sorted_balls import Runs
 
 __all__ = ["Boxes"]
@@ -76,7 +82,7 @@ class Boxes:
         return orders, ranks, np.ascontiguousarray(first.T), np.ascontiguousarray(last.T)
 
     @cached_property
-    def _tree(self) -> Tree:
+    def _tree(self) -> BoxTree:
         return grow_tree(*self._places[:2])
 
     @property
@@ -91,5 +97,5 @@ class Boxes:
         )
 
     @property
-    def _asked(self) -> Asked:
-        return Asked(self.runs[1].rank, self.runs[1].first, self.runs[1].last)
+    def _asked(self) -> BoxRanges:
+        return BoxRanges(self.runs[1].rank, self.runs[1].first, self.runs[1].last)

@@ -15,12 +15,19 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.intruder.boxes import Boxes
-from riskweighted.intruder.patterns import Patterns, level_codes, numbered, numbered_as
+from riskweighted.intruder.patterns import Patterns, level_codes, number_codes, number_codes_alike
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.sorted_balls import Runs, SortedBalls, sort_balls
 from riskweighted.intruder.statuses import MISSING, Statuses
 
-__all__ = ["Centres", "Compared", "Neighbourhood", "Neighbours", "compared_values", "sort_centres"]
+__all__ = [
+    "Centres",
+    "ComparedValues",
+    "Neighbourhood",
+    "Neighbours",
+    "compared_values",
+    "sort_centres",
+]
 
 
 class Neighbourhood(NamedTuple):
@@ -59,7 +66,7 @@ class Neighbours(Protocol):
         """Number of balls that hold each candidate, (n,)."""
 
 
-class Compared(NamedTuple):
+class ComparedValues(NamedTuple):
     """The synthetic variables of n records with a ball and of m candidates.
 
     ``equal``: what is matched by equality, each (n + m,), the n first; ``amounts``: of each numeric
@@ -72,7 +79,7 @@ class Compared(NamedTuple):
 
 def compared_values(
     centres: pd.DataFrame, candidates: pd.DataFrame, scenario: Scenario
-) -> Compared:
+) -> ComparedValues:
     """What is matched by equality and what in a ball; a number that is no amount is matched by its
     status.
     """
@@ -89,7 +96,7 @@ def compared_values(
             elif any(of_side.present for of_side in amounts[name]):
                 yield pd.Series(np.concatenate([of_side.status for of_side in amounts[name]]))
 
-    return Compared(list(equal()), amounts)
+    return ComparedValues(list(equal()), amounts)
 
 
 class Division(NamedTuple):
@@ -133,7 +140,7 @@ class Centres:
         amounts = {name: self.scenario.statuses(candidates[name]) for name in self.amounts}
         cell, divided = self.known, {division.name for division in self.divisions}
         for division in self.divisions:
-            cell = numbered_as(
+            cell = number_codes_alike(
                 cell * division.size + _levels(division, candidates, amounts), division.codes
             )
         for name, theirs in amounts.items():
@@ -184,7 +191,7 @@ def sort_centres(confidential: pd.DataFrame, scenario: Scenario, patterns: Patte
             levels = level_codes(confidential[name])
             distinct = confidential[name].dropna().drop_duplicates()
             size = len(distinct) + 2
-        cell, codes = numbered(cell * size + levels)
+        cell, codes = number_codes(cell * size + levels)
         divisions.append(Division(name, distinct, size, codes))
     values = {
         name: (amount.values, *scenario.balls(name, amount.values, amount.is_amount))

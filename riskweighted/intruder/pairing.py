@@ -20,7 +20,7 @@ __all__ = [
     "as_frames",
     "check_synthetic",
     "check_values",
-    "in_kinds",
+    "convert_kinds",
     "pair",
 ]
 
@@ -84,10 +84,10 @@ def pair(
         paired = synthetic.loc[confidential.index]
     else:
         paired = synthetic.set_axis(confidential.index)
-    return in_kinds(confidential, paired, names)
+    return convert_kinds(confidential, paired, names)
 
 
-def in_kinds(
+def convert_kinds(
     confidential: pd.DataFrame, synthetic: pd.DataFrame, names: Sequence[str]
 ) -> pd.DataFrame:
     """Some columns of a synthetic file, as numbers or text like the confidential ones; rows need

@@ -6,7 +6,14 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-__all__ = ["Patterns", "cells", "known_patterns", "level_codes", "numbered", "numbered_as"]
+__all__ = [
+    "Patterns",
+    "cells",
+    "known_patterns",
+    "level_codes",
+    "number_codes",
+    "number_codes_alike",
+]
 
 
 class Patterns(NamedTuple):
@@ -41,7 +48,7 @@ def level_codes(column: pd.Series) -> np.ndarray:
     return np.asarray(pd.factorize(column)[0] + 1)
 
 
-def numbered(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def number_codes(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Codes (n,) >= 0 as numbers 0 .. C-1 in their order, (n,), and the codes that occur, (C,)."""
     highest = int(codes.max())
     if highest >= _table_length(len(codes)):
@@ -51,9 +58,9 @@ def numbered(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return (np.cumsum(present) - 1)[codes], np.flatnonzero(present)
 
 
-def numbered_as(codes: np.ndarray, distinct: np.ndarray) -> np.ndarray:
-    """The number of each code (m,) among the sorted ones of `numbered`, (m,); C where it is none of
-    the C.
+def number_codes_alike(codes: np.ndarray, distinct: np.ndarray) -> np.ndarray:
+    """The number of each code (m,) among the sorted ones of `number_codes`, (m,); C where it is
+    none of the C.
     """
     count, highest = len(distinct), int(distinct[-1])
     if highest >= _table_length(len(codes)):
@@ -76,7 +83,7 @@ def cells(columns: Iterable[pd.Series], start: np.ndarray) -> np.ndarray:
     codes = start
     for column in columns:
         levels = level_codes(column)
-        codes, _ = numbered(codes * (levels.max() + 1) + levels)
+        codes, _ = number_codes(codes * (levels.max() + 1) + levels)
     return codes
 
 

@@ -12,8 +12,8 @@ from riskweighted.common.errors import InputError, listing
 from riskweighted.common.found import found_number, is_found
 from riskweighted.common.frames import refuse_infinite, require_columns
 from riskweighted.common.groups import most_categories
+from riskweighted.common.html_repr import html_repr
 from riskweighted.common.native import Frame, as_pandas
-from riskweighted.common.notebook import card
 from riskweighted.common.settings import UNSAID, read_by
 from riskweighted.intruder.disguise import refuse_disguised_numbers
 from riskweighted.intruder.statuses import Statuses, check_codes, find_statuses
@@ -169,7 +169,7 @@ class Scenario:
             if each.name not in ("known", "synthetic")
         }
         plain = {name: value for name, value in shown.items() if value not in (None, (), {}, "")}
-        return card("Scenario", [knows], plain)
+        return html_repr("Scenario", [knows], plain)
 
     def _refuse_wide(self) -> None:
         """A share of 1 and more is nearly always a percentage, and everything within it: no

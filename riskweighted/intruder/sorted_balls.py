@@ -10,12 +10,14 @@ from functools import cached_property
 
 import numpy as np
 
-from riskweighted.intruder.kernels.runs import SHORT, Line, count_held, deal, find_places
+from riskweighted.intruder.kernels.runs import SHORT, SortedValues, count_held, deal, find_places
 
 __all__ = ["Runs", "SortedBalls", "count_covering", "find_runs", "sort_balls"]
 
 
-def _sort(values: np.ndarray, cell: np.ndarray, cells: int, *, ordered: bool = True) -> Line:
+def _sort(
+    values: np.ndarray, cell: np.ndarray, cells: int, *, ordered: bool = True
+) -> SortedValues:
     """Values (n,) sorted within cells; without `ordered` in a fraction of the time, and the order
     then means nothing.
     """
@@ -33,7 +35,7 @@ def _sort(values: np.ndarray, cell: np.ndarray, cells: int, *, ordered: bool = T
     return line
 
 
-def _by_record(values: np.ndarray, line: Line) -> np.ndarray:
+def _by_record(values: np.ndarray, line: SortedValues) -> np.ndarray:
     """What stands in the order of a line, in that of the records, (n,)."""
     placed: np.ndarray = np.empty_like(values)
     placed[line.order] = values
@@ -53,9 +55,9 @@ class SortedBalls:
     centres: np.ndarray = field(repr=False)
     lower: np.ndarray = field(repr=False)
     upper: np.ndarray = field(repr=False)
-    by_centre: Line = field(repr=False)
-    by_lower: Line = field(repr=False)
-    by_upper: Line = field(repr=False)
+    by_centre: SortedValues = field(repr=False)
+    by_lower: SortedValues = field(repr=False)
+    by_upper: SortedValues = field(repr=False)
 
     def hold(self, cell: np.ndarray, values: np.ndarray) -> "Runs":
         """Which of m candidates lie in which ball; their cells (m,) are numbered as the balls' are,
@@ -80,7 +82,7 @@ class SortedBalls:
                 places[of_empty] = runs.rank[ends.order[of_empty]] + after
         return runs
 
-    def _runs(self, cell: np.ndarray, values: np.ndarray, candidates: Line) -> "Runs":
+    def _runs(self, cell: np.ndarray, values: np.ndarray, candidates: SortedValues) -> "Runs":
         return Runs(
             self,
             cell,
@@ -187,7 +189,7 @@ def sort_balls(
     )
 
 
-def _sorted_as(line: Line, ends: np.ndarray, cell: np.ndarray) -> Line:
+def _sorted_as(line: SortedValues, ends: np.ndarray, cell: np.ndarray) -> SortedValues:
     """Ends (n,) sorted within cells, in the order of a line where they rise in it."""
     ordered = ends[line.order]
     falls = ordered[1:] < ordered[:-1]
@@ -195,7 +197,7 @@ def _sorted_as(line: Line, ends: np.ndarray, cell: np.ndarray) -> Line:
     return (
         _sort(ends, cell, len(line.begin) - 1)
         if falls.any()
-        else Line(ordered, line.order, line.begin)
+        else SortedValues(ordered, line.order, line.begin)
     )
 
 

@@ -18,7 +18,7 @@ from riskweighted.common.units import Arrangement, Units
 from riskweighted.intruder.neighbours import Centres, Neighbours, sort_centres
 from riskweighted.intruder.pairing import Frames, as_frames, check_synthetic, pair
 from riskweighted.intruder.patterns import Patterns, known_patterns
-from riskweighted.intruder.points import warn_of_unscored
+from riskweighted.intruder.point_balls import warn_of_unscored
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.statuses import Statuses
 

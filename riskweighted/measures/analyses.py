@@ -13,11 +13,11 @@ from riskweighted.common.errors import RiskWeightedWarning
 from riskweighted.measures.context import CONFIDENTIAL, Context
 from riskweighted.measures.estimates import BIASED
 from riskweighted.measures.measure import Disclosure, Measure, Value
-from riskweighted.measures.survey import UNDER_WEIGHTS, design_of
+from riskweighted.measures.survey_values import UNDER_WEIGHTS, design_of
 
 if TYPE_CHECKING:
-    from riskweighted.utility.analyses import OwnAnalysis
-    from riskweighted.utility.intervals import Interval
+    from riskweighted.utility.combining_rules import Interval
+    from riskweighted.utility.own_analyses import OwnAnalysis
     from riskweighted.utility.regressions import Analysis
 
 __all__ = ["ESTIMATE", "MEAN_OVERLAP", "MEASURES", "coefficients", "mean_overlaps"]
@@ -99,7 +99,7 @@ def coefficients(
 
 
 def _intervals(context: Context, analysis: "OwnAnalysis") -> "dict[str, Interval]":
-    from riskweighted.utility.analyses import analysis_intervals, one_interval
+    from riskweighted.utility.own_analyses import analysis_intervals, one_interval
 
     level = context.settings.level
     if context.of_data or not analysis.of_data:

@@ -11,11 +11,11 @@ from riskweighted.measures.measure import Disclosure, Measure, Value
 __all__ = ["MEASURES"]
 
 
-def by_chance(context: Context) -> Iterator[Value]:
+def chance_counts(context: Context) -> Iterator[Value]:
     """How many records lie over the threshold, and rise over the baseline, by chance."""
     if context.mechanism is None:
         return
-    from riskweighted.risk.chance import expected_over, expected_whacked
+    from riskweighted.risk.whack_a_mole_risk import expected_over, expected_whack_a_mole_records
 
     risk, datasets, settings = context.mechanism.risk, len(context.synthetic), context.settings
     told, threshold, increase = {"datasets": str(datasets)}, settings.threshold, settings.increase
@@ -23,7 +23,7 @@ def by_chance(context: Context) -> Iterator[Value]:
     yield Value(_OVER, over, parameter=threshold, told=told)
     rival = None if context.baseline is None else context.baseline.mechanism
     if rival is not None:
-        whacked = expected_whacked(risk, rival.risk, datasets, increase)
+        whacked = expected_whack_a_mole_records(risk, rival.risk, datasets, increase)
         yield Value(_WHACKED, whacked, parameter=increase, told=told)
 
 
@@ -34,7 +34,7 @@ _count = partial(
     kind="count",
     disclosure=Disclosure.COUNT,
     order=20,
-    compute=by_chance,
+    compute=chance_counts,
     needs="fit",
     mechanism=True,
 )

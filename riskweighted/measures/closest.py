@@ -17,8 +17,8 @@ def distances(context: Context) -> Iterator[Value]:
     """Distances to the closest confidential records and, where there is a holdout file, whether its
     records are farther.
     """
-    from riskweighted.risk.closest import closest_records
-    from riskweighted.utility.intervals import proportion_interval
+    from riskweighted.risk.record_distances import closest_records
+    from riskweighted.utility.combining_rules import proportion_interval
 
     subject, n, level = context.subject, len(context.confidential), context.settings.level
     nearest = closest_records(

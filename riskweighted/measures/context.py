@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from riskweighted.measures.settings import EvaluationSettings
+from riskweighted.measures.evaluation_settings import EvaluationSettings
 
 if TYPE_CHECKING:  # the summary of a finished run must not wait for what these load
     from riskweighted.intruder.scenario import Scenario
     from riskweighted.intruder.world import Paired, World
-    from riskweighted.risk.expected import ExpectedRisk
-    from riskweighted.utility.analyses import OwnAnalysis
+    from riskweighted.risk.expected_identification import ExpectedRisk
+    from riskweighted.utility.own_analyses import OwnAnalysis
     from riskweighted.utility.regressions import Analysis
     from riskweighted.utility.survey_design import SurveyDesign
 
-__all__ = ["CONFIDENTIAL", "Context", "Mechanism", "Ratios", "Rival", "Subject"]
+__all__ = ["CONFIDENTIAL", "Baseline", "Context", "EvaluationInputs", "Mechanism", "Ratios"]
 
 CONFIDENTIAL = "confidential"  # label of the confidential data's own rows
 
@@ -41,7 +41,7 @@ class Mechanism:
 
 
 @dataclass(frozen=True, eq=False)
-class Subject:
+class EvaluationInputs:
     """What all labels have in common: the world, the settings, and what was checked of them.
 
     ``own``: analyses that are functions; ``crossed``: the columns that are not synthesized whose
@@ -74,7 +74,7 @@ class Subject:
     @cached_property
     def isolated(self) -> np.ndarray:
         """Which records are isolated, booleans (n,)."""
-        from riskweighted.risk.expected import isolated_records
+        from riskweighted.risk.expected_identification import isolated_records
 
         return isolated_records(self.confidential_risk)
 
@@ -85,7 +85,7 @@ class Subject:
         """
         if len(self.world.numeric) != 1:
             return None
-        from riskweighted.risk.expected import top_values
+        from riskweighted.risk.expected_identification import top_values
 
         statuses = self.world.scenario.statuses(self.world.confidential[self.world.numeric[0]])
         top = statuses.is_amount
@@ -115,7 +115,7 @@ class Subject:
 
 
 @dataclass(frozen=True, eq=False)
-class Rival:
+class Baseline:
     """What a label is held against: the baseline's ``label``, the risk of its records (n,) and its
     mechanism, where they are known.
     """
@@ -132,10 +132,10 @@ class Ratios:
     """
 
     fit: Any = field(repr=False)
-    subject: Subject = field(repr=False)
+    subject: EvaluationInputs = field(repr=False)
 
     @classmethod
-    def of(cls, fit: Any, subject: Subject) -> "Ratios | None":
+    def of(cls, fit: Any, subject: EvaluationInputs) -> "Ratios | None":
         """Those of a fit; None where it is not centred."""
         centred = fit is not None and any(
             block.centring is not None for block in fit.blocks.values()
@@ -200,7 +200,7 @@ class Context:
     """
 
     label: str
-    subject: Subject = field(repr=False)
+    subject: EvaluationInputs = field(repr=False)
     synthetic: tuple[pd.DataFrame, ...] = field(repr=False)
     rng: np.random.Generator = field(repr=False)
     variable: str | None = None
@@ -209,7 +209,7 @@ class Context:
     paired: "Paired | None" = field(default=None, repr=False)
     risk: np.ndarray | None = field(default=None, repr=False)
     matched: np.ndarray | None = field(default=None, repr=False)
-    baseline: Rival | None = field(default=None, repr=False)
+    baseline: Baseline | None = field(default=None, repr=False)
     size_ratio: float | None = None
     sampled: bool = False
     ratios: Ratios | None = field(default=None, repr=False)

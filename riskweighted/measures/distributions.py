@@ -12,7 +12,7 @@ import pandas as pd
 from riskweighted.common.value_counts import LevelCounts
 from riskweighted.measures.context import Context
 from riskweighted.measures.measure import Disclosure, Estimate, Loss, Measure, Value
-from riskweighted.measures.survey import UNDER_WEIGHTS, amounts_of, design_of
+from riskweighted.measures.survey_values import UNDER_WEIGHTS, amounts_of, design_of
 
 if TYPE_CHECKING:
     from riskweighted.intruder.world import World
@@ -40,7 +40,10 @@ def distances(context: Context) -> Iterator[Value]:
 
 def _weighted(context: Context) -> Iterator[Value]:
     """The same of the distributions under survey weights."""
-    from riskweighted.utility.survey import weighted_ecdf_distance, weighted_total_variation
+    from riskweighted.utility.survey_estimates import (
+        weighted_ecdf_distance,
+        weighted_total_variation,
+    )
 
     design = design_of(context)
 

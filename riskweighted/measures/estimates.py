@@ -13,10 +13,10 @@ from riskweighted.intruder.statuses import AMOUNT, MISSING, status_name
 from riskweighted.measures.context import Context
 from riskweighted.measures.distributions import AMOUNTS
 from riskweighted.measures.measure import LEAST_TAIL, Disclosure, Measure, Value
-from riskweighted.measures.survey import amounts_of, design_of, having, survey_value
+from riskweighted.measures.survey_values import amounts_of, design_of, has_status, survey_value
 
 if TYPE_CHECKING:
-    from riskweighted.utility.intervals import Interval
+    from riskweighted.utility.combining_rules import Interval
 
 __all__ = ["BIASED", "MEAN", "MEASURES", "QUANTILE"]
 
@@ -92,7 +92,7 @@ def _value(
 
 def _weighted(context: Context) -> Iterator[Value]:
     """The same under survey weights, with design-based intervals."""
-    from riskweighted.utility.survey import survey_mean, survey_quantile
+    from riskweighted.utility.survey_estimates import survey_mean, survey_quantile
 
     design, level = design_of(context), context.settings.level
     if context.is_numeric:
@@ -105,7 +105,7 @@ def _weighted(context: Context) -> Iterator[Value]:
             yield survey_value(context, QUANTILE, found, parameter=quantile)
     for term, what in _told_apart(context):
         found = [
-            survey_mean(having(context, column, what).astype(float), design, level=level)
+            survey_mean(has_status(context, column, what).astype(float), design, level=level)
             for column in context.columns
         ]
         yield survey_value(context, _SHARE, found, term=term)
@@ -113,7 +113,7 @@ def _weighted(context: Context) -> Iterator[Value]:
 
 def _combined(context: Context, values: Sequence[ValueCounts]) -> "Interval":
     """The mean over L datasets by the rule by which they combine, of one with its t interval."""
-    from riskweighted.utility.intervals import TOO_SHORT, combined_interval, t_interval
+    from riskweighted.utility.combining_rules import TOO_SHORT, combined_interval, t_interval
 
     level, means = context.settings.level, [each.mean for each in values]
     variances = [each.variance / len(each) if len(each) > 1 else 0.0 for each in values]

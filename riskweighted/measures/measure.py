@@ -17,7 +17,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from riskweighted.measures.context import Context
-    from riskweighted.utility.intervals import Interval
+    from riskweighted.utility.combining_rules import Interval
 
 __all__ = [
     "LEAST_TAIL",
@@ -60,7 +60,7 @@ LEAST_TAIL = 10
 
 class Disclosure(StrEnum):
     """A disclosure rule says how a value may be shown outside the agency
-    (`riskweighted.reports.disclosure` does it).
+    (`riskweighted.reports.output_rules` does it).
 
     Examples
     --------
@@ -139,7 +139,7 @@ class Value(NamedTuple):
 
 def mean_of_records(measure: Measure, mean: float, values: np.ndarray, level: float) -> Value:
     """The mean of values of the records (n,), with its t interval."""
-    from riskweighted.utility.intervals import mean_interval
+    from riskweighted.utility.combining_rules import mean_interval
 
     return Value(
         measure, mean, interval=mean_interval(values, level=level), rule="t interval over records"
@@ -150,7 +150,7 @@ def share_of_records(
     measure: Measure, share: float, count: float, level: float, over: str = "records"
 ) -> Value:
     """A share of so many records, or of what is `over` else, with its Wilson interval."""
-    from riskweighted.utility.intervals import proportion_interval
+    from riskweighted.utility.combining_rules import proportion_interval
 
     return Value(
         measure,

@@ -10,10 +10,10 @@ from riskweighted.measures.measure import Disclosure, Measure, Value
 if TYPE_CHECKING:
     from riskweighted.intruder.world import World
 
-__all__ = ["MEASURES", "UNIQUES", "of_patterns"]
+__all__ = ["MEASURES", "UNIQUES", "pattern_values"]
 
 
-def of_patterns(wide: "World") -> Iterator[Value]:
+def pattern_values(wide: "World") -> Iterator[Value]:
     """The patterns of the records on all these columns; `wide`: the world of who knows them, and
     who belongs together.
     """

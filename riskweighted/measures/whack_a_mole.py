@@ -15,10 +15,10 @@ def rises(context: Context) -> Iterator[Value]:
     rival, risk = context.baseline, context.risk
     if rival is None or rival.risk is None or risk is None:
         return
-    from riskweighted.risk.chance import whacked
+    from riskweighted.risk.whack_a_mole_risk import whack_a_mole_records
 
     increase = float(context.settings.increase)
-    flagged = whacked(risk, rival.risk, increase)
+    flagged = whack_a_mole_records(risk, rival.risk, increase)
     yield Value(_WHACKED, float(flagged.sum()), parameter=increase)
 
 

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
-from riskweighted.measures import beyond
+from riskweighted.measures import disclosure_measures
 from riskweighted.plots.style import (
     MULTIPLES,
     NOTE_SIZE,
@@ -27,9 +27,9 @@ __all__ = ["SIDES", "plot_attack_success"]
 
 # what an intruder has, by measure: words, colour and hatch of its bar
 SIDES = {
-    beyond.WITH.key: ("the release", "#0072B2", ""),
-    beyond.OUT.key: ("a release made without the record", "#56B4E9", "//"),
-    beyond.NONE.key: ("public statistics alone", "#bbbbbb", ".."),
+    disclosure_measures.WITH.key: ("the release", "#0072B2", ""),
+    disclosure_measures.OUT.key: ("a release made without the record", "#56B4E9", "//"),
+    disclosure_measures.NONE.key: ("public statistics alone", "#bbbbbb", ".."),
 }
 _BAR = 0.27
 
@@ -58,7 +58,11 @@ def plot_attack_success(
 
     Examples
     --------
-    >>> shares = {"guessed": 0.33, "guessed-without-value": 0.32, "guessed-without-release": 0.34}
+    >>> shares = {
+    ...     "guessed": 0.33,
+    ...     "attack-success-leave-one-out": 0.32,
+    ...     "attack-success-no-release": 0.34,
+    ... }
     >>> rows = [("mix+", key, share) for key, share in shares.items()]
     >>> risk = pd.DataFrame(rows, columns=["label", "key", "value"])
     >>> [float(bar.get_width()) for bar in rw.plot_attack_success(risk).patches]
@@ -68,7 +72,7 @@ def plot_attack_success(
     rows = risk[risk["key"].isin(list(SIDES))].drop_duplicates(["label", "key"])
     wide = rows.pivot(index="label", columns="key", values="value").astype(float)
     shares = wide.reindex(index=rows["label"].unique(), columns=list(SIDES))
-    judged = shares[[beyond.WITH.key, beyond.OUT.key]].notna().all(axis=1)
+    judged = shares[[disclosure_measures.WITH.key, disclosure_measures.OUT.key]].notna().all(axis=1)
     known = list(shares.index[judged])
     if unknown := [label for label in labels or [] if label not in known]:
         raise InputError(

@@ -21,7 +21,7 @@ __all__ = [
     "binned_means",
     "binned_scatter",
     "merged_histogram",
-    "protected",
+    "protect_counts",
     "shares_in_bins",
 ]
 
@@ -179,7 +179,7 @@ def shares_in_bins(values: np.ndarray | pd.Series, histogram: Histogram) -> np.n
     return _count(checked, histogram.edges) / len(checked)
 
 
-def protected(counts: np.ndarray | pd.Series, minimum_count: int = 10) -> np.ndarray:
+def protect_counts(counts: np.ndarray | pd.Series, minimum_count: int = 10) -> np.ndarray:
     """Which counts of a list may be published, when their total may be known: a boolean mask.
 
     Counts from 1 to `minimum_count` - 1 are withheld, and the smallest others too until those

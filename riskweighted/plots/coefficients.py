@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 
 from riskweighted.common.errors import InputError
 from riskweighted.common.frames import require_columns
-from riskweighted.evaluation.tables import CONFIDENTIAL
+from riskweighted.evaluation.measure_rows import CONFIDENTIAL
 from riskweighted.measures import analyses
 from riskweighted.plots.style import (
     CONFIDENTIAL_COLOUR,

@@ -10,10 +10,10 @@ from matplotlib.axes import Axes
 
 from riskweighted.common.frames import require_columns
 from riskweighted.common.native import Frame, GivenFrames, as_pandas
-from riskweighted.evaluation.tables import CONFIDENTIAL
+from riskweighted.evaluation.measure_rows import CONFIDENTIAL
 from riskweighted.intruder.pairing import as_frames
 from riskweighted.plots.binning import merged_histogram
-from riskweighted.plots.levels import MISSING, OTHERS, merged_levels
+from riskweighted.plots.level_plot import MISSING, OTHERS, merged_levels
 from riskweighted.plots.style import (
     LABEL_SIZE,
     OnAxes,

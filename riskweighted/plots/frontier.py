@@ -54,7 +54,7 @@ def plot_frontier(
     tuning: "Tuning | pd.DataFrame",
     *,
     axis: Literal["isolated", "largest", "target"] = "isolated",
-    at_most: float | None = None,
+    target_max: float | None = None,
     **axes: Unpack[OnAxes],
 ) -> Axes:
     """Draw what records teach the fit against the loss along the families that were scanned, both
@@ -71,7 +71,7 @@ def plot_frontier(
         What lies on the x axis: the information of isolated records, mean over them, or the largest
         one of a record, own terms of centred weights within (METHODS section 9.1); or the target
         that was searched, with its line.
-    at_most : float, optional
+    target_max : float, optional
         The target's line, where the table does not say it (as one read from a file).
     **axes
         ``ax``, the axes to draw on, or ``figsize``, (width, height) of a new figure in inches.
@@ -90,7 +90,7 @@ def plot_frontier(
     ...     data,
     ...     scenario,
     ...     target="lipschitz",
-    ...     at_most=3.0,
+    ...     target_max=3.0,
     ...     family="uniform",
     ...     random_seed=1,
     ... )
@@ -108,7 +108,9 @@ def plot_frontier(
     table = frame.assign(x=numbers(frame[column], column), loss=numbers(frame["loss"], "loss"))
     table["x_error"] = frame["target_error"] if axis == "target" else np.nan
     limit = (
-        frame.attrs.get("at_most") if at_most is None else check_number(at_most, "at_most", least=0)
+        frame.attrs.get("target_max")
+        if target_max is None
+        else check_number(target_max, "target_max", least=0)
     )
     limit = limit if axis == "target" else None
     ax = new_axes((9.5, 5.0), **axes)

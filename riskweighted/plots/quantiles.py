@@ -13,7 +13,7 @@ from riskweighted.common.native import Frame, GivenFrames, as_pandas
 from riskweighted.common.numbers import rounded_from, shared_digits
 from riskweighted.evaluation.fit_statistics import QUANTILES
 from riskweighted.plots.style import OnAxes, dress_all, mark_powers, multiples, title
-from riskweighted.plots.utility import numeric_columns
+from riskweighted.plots.utility_plots import numeric_columns
 
 __all__ = ["plot_quantiles", "shown_quantiles"]
 

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
-from riskweighted.plots.binning import protected
+from riskweighted.plots.binning import protect_counts
 from riskweighted.plots.style import (
     NOTE_SIZE,
     OnAxes,
@@ -55,8 +55,8 @@ def plot_reidentification(
         Needed where the table holds several.
     minimum_count : int, optional
         Withhold rates that rest on fewer records, and so many others that none follows by
-        subtraction from a total over the strata: see `riskweighted.plots.binning.protected`. Such a
-        total should not stand among the strata.
+        subtraction from a total over the strata: see `riskweighted.plots.binning.protect_counts`.
+        Such a total should not stand among the strata.
     **axes
         ``ax``, the axes to draw on, or ``figsize``, (width, height) of a new figure in inches.
 
@@ -99,7 +99,7 @@ def plot_reidentification(
     open_to_show = {
         name: np.full(len(rows), True)
         if minimum_count is None
-        else protected(counts[name], minimum_count)
+        else protect_counts(counts[name], minimum_count)
         for name in _COUNTS
     }
     ax = new_axes((7.5, 1.6 + 0.85 * len(rows)), **axes)

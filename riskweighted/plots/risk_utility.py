@@ -10,9 +10,14 @@ from matplotlib.axes import Axes
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
-from riskweighted.evaluation.summary import direction_of
-from riskweighted.evaluation.tables import CONFIDENTIAL
-from riskweighted.measures import beyond, expected, identification, influence
+from riskweighted.evaluation.main_table import direction_of
+from riskweighted.evaluation.measure_rows import CONFIDENTIAL
+from riskweighted.measures import (
+    disclosure_measures,
+    expected_measures,
+    identification_measures,
+    influence_measures,
+)
 from riskweighted.plots.style import (
     LABEL_SIZE,
     OnAxes,
@@ -29,15 +34,17 @@ __all__ = ["pareto_front", "plot_risk_utility"]
 Better = Literal["lower", "higher"]
 _REFERENCE, _REFERENCE_MARKERS = SchemeStyle("#bbbbbb", "s", "-", ""), ("s", "d", "p")
 _RISKS = (  # of a map where none is named, the first that was measured
-    influence.ISOLATED,
-    beyond.MEAN,
-    expected.ISOLATED,
-    expected.MEAN,
-    identification.MEAN,
+    influence_measures.ISOLATED,
+    disclosure_measures.MEAN,
+    expected_measures.ISOLATED,
+    expected_measures.MEAN,
+    identification_measures.MEAN,
 )
-_DISCLOSURE = [measure.label for measure in beyond.MEASURES]
+_DISCLOSURE = [measure.label for measure in disclosure_measures.MEASURES]
 _LACKING = dict.fromkeys(_DISCLOSURE, "not judged")  # what it means that a label lacks the risk
-_LACKING |= {measure.label: "no fit" for measure in (influence.ISOLATED, influence.LARGEST)}
+_LACKING |= {
+    measure.label: "no fit" for measure in (influence_measures.ISOLATED, influence_measures.LARGEST)
+}
 # by what a higher value is
 _BETTER: dict[str, Better] = {"more useful": "higher", "less useful": "lower"}
 

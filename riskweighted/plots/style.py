@@ -21,7 +21,7 @@ from riskweighted.common.checks import check_sequence, is_number
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import require_columns
 from riskweighted.contract.synthesizer import baseline_names
-from riskweighted.evaluation.tables import CONFIDENTIAL
+from riskweighted.evaluation.measure_rows import CONFIDENTIAL
 
 __all__ = [
     "CONFIDENTIAL_COLOUR",

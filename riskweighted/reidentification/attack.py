@@ -19,9 +19,9 @@ from riskweighted.reidentification.files import (
     Kind,
     LinkedFiles,
     Stratum,
+    add_rates,
     link_files,
     quintile_codes,
-    with_rates,
 )
 from riskweighted.reidentification.linkage import linkage_pairs, suspected_links
 from riskweighted.reidentification.scores import Score
@@ -357,7 +357,7 @@ def _rates(files: LinkedFiles, puf: np.ndarray, confirmed: np.ndarray) -> pd.Dat
     table = pd.DataFrame(
         counts, columns=["stratum", "puf_records", "eif_records", "suspected", "confirmed"]
     )
-    return with_rates(table, table["puf_records"])
+    return add_rates(table, table["puf_records"])
 
 
 def _rank_table(puf: np.ndarray, links: pd.DataFrame, crowded: int) -> pd.DataFrame:

@@ -12,7 +12,7 @@ import pandas as pd
 
 from riskweighted.common.checks import is_number
 from riskweighted.common.errors import InputError, RiskWeightedWarning
-from riskweighted.reidentification.files import LinkedFiles, quintile_codes, standardized
+from riskweighted.reidentification.files import LinkedFiles, quintile_codes, standardize
 from riskweighted.reidentification.nearest import EQUAL, LOGISTIC, Costs, nearest
 from riskweighted.reidentification.scores import HIGHEST, Score, adhoc_costs
 
@@ -78,7 +78,7 @@ def euclidean(
     """
     if normalization not in ("primer", "rms"):
         raise InputError(f"normalization must be 'primer' or 'rms', got {normalization!r}")
-    puf, eif = standardized(files)
+    puf, eif = standardize(files)
     v = puf.shape[1]
     kinds = np.array([LOGISTIC if kind == "numeric" else EQUAL for kind in files.kinds.values()])
     if normalization == "rms":

@@ -21,13 +21,13 @@ __all__ = [
     "Kind",
     "LinkedFiles",
     "Stratum",
+    "add_rates",
     "checked_kinds",
     "cut_points",
     "link_files",
     "numbers_of_both",
     "quintile_codes",
-    "standardized",
-    "with_rates",
+    "standardize",
 ]
 
 
@@ -117,7 +117,7 @@ def link_files(
     )
 
 
-def with_rates(counts: pd.DataFrame, records: object) -> pd.DataFrame:
+def add_rates(counts: pd.DataFrame, records: object) -> pd.DataFrame:
     """Counts of suspected and confirmed PUF records with the primer's three rates; the last is NaN
     where nothing is suspected.
     """
@@ -355,7 +355,7 @@ def quintile_codes(files: LinkedFiles) -> tuple[np.ndarray, np.ndarray]:
     return puf, eif
 
 
-def standardized(files: LinkedFiles) -> tuple[np.ndarray, np.ndarray]:
+def standardize(files: LinkedFiles) -> tuple[np.ndarray, np.ndarray]:
     """Numeric linking variables as z-scores by the PUF's mean and sd (ddof = 1, non-missing
     values), others as codes.
     """

@@ -18,14 +18,14 @@ from riskweighted.common.frames import require_columns
 from riskweighted.common.native import Frame, as_pandas
 from riskweighted.reidentification.files import (
     Kind,
+    add_rates,
     checked_kinds,
     cut_points,
     numbers_of_both,
-    with_rates,
 )
 from riskweighted.reidentification.splink_model import (
     TRAINING_PAIRS,
-    Variable,
+    LinkingVariable,
     engine,
     fill,
     register,
@@ -275,7 +275,7 @@ def threshold_sweep(
                 *(best.loc[chosen, "puf_row"].nunique() for chosen in (passes, passes & true)),
             )
         )
-    return with_rates(pd.DataFrame(rows, columns=["threshold", "suspected", "confirmed"]), n_puf)
+    return add_rates(pd.DataFrame(rows, columns=["threshold", "suspected", "confirmed"]), n_puf)
 
 
 def _check_settings(
@@ -291,7 +291,9 @@ def _check_settings(
         )
 
 
-def _variable(number: int, name: str, kind: Kind, puf: pd.Series, eif: pd.Series) -> Variable:
+def _variable(
+    number: int, name: str, kind: Kind, puf: pd.Series, eif: pd.Series
+) -> LinkingVariable:
     """One linking variable as Splink gets it; refuses what cannot be compared."""
     numbers = numbers_of_both(puf, eif, name, kind)
     if numbers is None:
@@ -301,7 +303,7 @@ def _variable(number: int, name: str, kind: Kind, puf: pd.Series, eif: pd.Series
         )
         values = np.where(codes == 0, np.nan, codes)
         halves = [(array[: len(puf)], array[len(puf) :]) for array in (values, codes)]
-        return Variable(number, False, halves[0], halves[1], (0.0,))
+        return LinkingVariable(number, False, halves[0], halves[1], (0.0,))
     present = numbers[0][~np.isnan(numbers[0])]
     sd = np.std(present, ddof=1) if len(present) > 1 else 0.0
     cuts = cut_points(present)
@@ -310,10 +312,10 @@ def _variable(number: int, name: str, kind: Kind, puf: pd.Series, eif: pd.Series
         for array in numbers
     ]
     tolerances = (0.0, *(share * float(sd) for share in _TOLERANCES)) if sd > 0 else (0.0,)
-    return Variable(number, True, numbers, (classes[0], classes[1]), tolerances)
+    return LinkingVariable(number, True, numbers, (classes[0], classes[1]), tolerances)
 
 
-def _count(variables: Mapping[str, Variable], rule: Rule, total: int) -> int:
+def _count(variables: Mapping[str, LinkingVariable], rule: Rule, total: int) -> int:
     """Pairs that agree on every variable of a rule; ``total`` for the empty rule."""
     if not rule:
         return total
@@ -324,12 +326,12 @@ def _count(variables: Mapping[str, Variable], rule: Rule, total: int) -> int:
     return int((puf * eif).sum())  # of what one side lacks the product is missing
 
 
-def _by_selectivity(variables: Mapping[str, Variable], total: int) -> list[str]:
+def _by_selectivity(variables: Mapping[str, LinkingVariable], total: int) -> list[str]:
     return sorted(variables, key=lambda name: _count(variables, (name,), total))
 
 
 def _given_rules(
-    blocking: Sequence[Sequence[str]], variables: Mapping[str, Variable]
+    blocking: Sequence[Sequence[str]], variables: Mapping[str, LinkingVariable]
 ) -> list[Rule]:
     valid = isinstance(blocking, Sequence) and not isinstance(blocking, str) and len(blocking) > 0
     if not valid or any(
@@ -348,7 +350,9 @@ def _given_rules(
     return [tuple(rule) for rule in blocking]
 
 
-def _default_rules(variables: Mapping[str, Variable], total: int, max_pairs: int) -> list[Rule]:
+def _default_rules(
+    variables: Mapping[str, LinkingVariable], total: int, max_pairs: int
+) -> list[Rule]:
     """All sets of k of the most selective variables, with the smallest k that lets at most
     ``max_pairs`` through.
     """
@@ -366,7 +370,9 @@ def _default_rules(variables: Mapping[str, Variable], total: int, max_pairs: int
     )
 
 
-def _training_rules(variables: Mapping[str, Variable], total: int, records: int) -> list[Rule]:
+def _training_rules(
+    variables: Mapping[str, LinkingVariable], total: int, records: int
+) -> list[Rule]:
     """Where EM runs: on all pairs, or twice, where pairs agree on variables dealt in turn, as many
     as make links frequent.
     """

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from riskweighted.common.jit import in_threads
+from riskweighted.common.jit import run_in_threads
 from riskweighted.reidentification.kernels.costs import (
     BLOCK,
     EQUAL,
@@ -22,8 +22,8 @@ from riskweighted.reidentification.kernels.costs import (
     TABLE,
     CostTables,
 )
-from riskweighted.reidentification.kernels.search import KEEP, Profiles, search
-from riskweighted.reidentification.kernels.tree import MISSING, PRESENT, build_tree
+from riskweighted.reidentification.kernels.profile_search import KEEP, Profiles, search
+from riskweighted.reidentification.kernels.profile_tree import MISSING, PRESENT, build_tree
 
 __all__ = ["EQUAL", "LOGISTIC", "STEPS", "TABLE", "Costs", "Nearest", "nearest"]
 
@@ -97,7 +97,7 @@ def nearest(
         if progress is None
         else lambda done, _: progress(min(done * _CHUNK, len(first)), len(first))
     )
-    for number, (best, least) in in_threads(search, tasks, report):
+    for number, (best, least) in run_in_threads(search, tasks, report):
         rows = order[number * _CHUNK : number * _CHUNK + len(best)]
         partner[rows] = np.where(best >= 0, tree.order[best], -1)
         cost[rows] = least

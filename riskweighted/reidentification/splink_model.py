@@ -16,7 +16,16 @@ import pyarrow as pa
 
 from riskweighted.common.extras import optional
 
-__all__ = ["TRAINING_PAIRS", "Variable", "engine", "fill", "register", "score", "settings", "train"]
+__all__ = [
+    "TRAINING_PAIRS",
+    "LinkingVariable",
+    "engine",
+    "fill",
+    "register",
+    "score",
+    "settings",
+    "train",
+]
 
 TRAINING_PAIRS = 2_000_000
 _ITERATIONS = 200
@@ -25,7 +34,7 @@ Model = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Variable:
+class LinkingVariable:
     """A linking variable in both files, PUF first.
 
     ``values``: numbers or codes, NaN is missing. ``classes``: what it blocks by, 0 is missing.
@@ -80,7 +89,7 @@ def engine() -> Iterator[tuple[Any, Any]]:
         log.setLevel(level)
 
 
-def register(api: Any, variables: Sequence[Variable]) -> list[Any]:
+def register(api: Any, variables: Sequence[LinkingVariable]) -> list[Any]:
     """Both files as Splink's tables, PUF first; of two tables the alphabetically first is Splink's
     left one.
     """
@@ -97,7 +106,7 @@ def register(api: Any, variables: Sequence[Variable]) -> list[Any]:
 
 
 def settings(
-    variables: Sequence[Variable], rules: Sequence[Sequence[Variable]], prior: float
+    variables: Sequence[LinkingVariable], rules: Sequence[Sequence[LinkingVariable]], prior: float
 ) -> Model:
     """Splink's settings: compare pairs that agree on every variable of a rule."""
     return {
@@ -110,7 +119,7 @@ def settings(
     }
 
 
-def _blocking(rule: Sequence[Variable]) -> str:
+def _blocking(rule: Sequence[LinkingVariable]) -> str:
     return " and ".join(variable.agreement for variable in rule) or "1=1"
 
 
@@ -121,7 +130,7 @@ def _linker(tables: list[Any], model: Model) -> Any:
 
 
 def train(
-    tables: list[Any], model: Model, rules: Sequence[Sequence[Variable]], seed: int
+    tables: list[Any], model: Model, rules: Sequence[Sequence[LinkingVariable]], seed: int
 ) -> tuple[Model, list[tuple[int, bool]]]:
     """u on random pairs, then m by one EM run per rule, of the variables not in it.
 
@@ -161,7 +170,7 @@ def _maximise(tables: list[Any], model: Model, rule: str) -> tuple[Model, int, b
 
 
 def fill(
-    model: Model, variables: Mapping[str, Variable], floors: tuple[float, float]
+    model: Model, variables: Mapping[str, LinkingVariable], floors: tuple[float, float]
 ) -> pd.DataFrame:
     """Make every m and u of the model usable, in place, and list them.
 

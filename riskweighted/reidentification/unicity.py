@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from riskweighted.common.errors import InputError
-from riskweighted.common.jit import in_threads
+from riskweighted.common.jit import run_in_threads
 from riskweighted.reidentification.kernels.small_cells import CodedFiles
-from riskweighted.reidentification.kernels.unicity import MOST_VARIABLES, search_branch
+from riskweighted.reidentification.kernels.unicity_search import MOST_VARIABLES, search_branch
 
 __all__ = ["MOST_VARIABLES", "UniquePairs", "unique_pairs"]
 
@@ -53,7 +53,9 @@ def unique_pairs(
     tasks = [(first, second) for second in range(v) for first in range(second + 1)]
     stop = np.zeros(1, dtype=np.int8)
     files = CodedFiles(ordered[: len(puf)], ordered[len(puf) :], levels[order], bits)
-    branches = in_threads(search_branch, [(files, *task, stop) for task in tasks], progress, stop)
+    branches = run_in_threads(
+        search_branch, [(files, *task, stop) for task in tasks], progress, stop
+    )
     merged = _merge((pairs for _, pairs in branches), len(eif))
     sets = (np.int64(1) << v) - 1 - (merged[2] & ((np.int64(1) << MOST_VARIABLES) - 1))
     return UniquePairs(merged[0], merged[1], (sets[:, None] >> (v - 1 - np.arange(v))) & 1 == 1)

@@ -13,16 +13,16 @@ import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from riskweighted.common.text import escape_markdown, plain
+from riskweighted.data.csv_layout import CsvLayout
 from riskweighted.data.foreign import takes_name
-from riskweighted.data.layout import CsvLayout
 from riskweighted.design.design import build_design
 from riskweighted.design.formulas import response_name, split_formula
-from riskweighted.evaluation.tables import Statistic, by_label, rows_of
+from riskweighted.evaluation.measure_rows import Statistic, by_label, rows_of
 from riskweighted.measures.estimates import MEAN
-from riskweighted.measures.regressions import COEFFICIENT
+from riskweighted.measures.regression_measures import COEFFICIENT
 from riskweighted.measures.variance_ratio import KAPPA
 from riskweighted.runs.finished import FinishedRun
-from riskweighted.utility.intervals import combine_partially_synthetic
+from riskweighted.utility.combining_rules import combine_partially_synthetic
 
 __all__ = [
     "Predictor",

@@ -22,8 +22,8 @@ from riskweighted.common.numbers import exactly
 from riskweighted.common.settings import to_table
 from riskweighted.common.text import for_spreadsheet
 from riskweighted.common.units import Units
+from riskweighted.data.csv_layout import CsvLayout
 from riskweighted.data.io import DatasetWriter, write_table
-from riskweighted.data.layout import CsvLayout
 from riskweighted.data.variables import Variables
 from riskweighted.evaluation.verdicts import overall
 from riskweighted.release.analysis_code import (
@@ -35,23 +35,23 @@ from riskweighted.release.analysis_code import (
 )
 from riskweighted.release.codebook import codebook, codebook_markdown, with_descriptions
 from riskweighted.release.ddi import ddi_codebook
-from riskweighted.release.leaving import told_as_stated
 from riskweighted.release.methods import methods_facts
 from riskweighted.release.record import disclosure_record, own_weights, record_schema
-from riskweighted.reports.disclosure import outside
-from riskweighted.reports.intruders import about_intruders, intruder_table
-from riskweighted.reports.verdicts import bounds_of, in_brief, verdict_records
+from riskweighted.release.released_datasets import restrict_levels
+from riskweighted.reports.intruder_section import about_intruders, intruder_table
+from riskweighted.reports.output_rules import outside
+from riskweighted.reports.verdict_sentences import bounds_of, brief_sentence, verdict_records
 from riskweighted.runs.file_order import numbered_columns
 from riskweighted.runs.finished import FinishedRun
 from riskweighted.runs.refusals import (
     Accepted,
-    failing,
+    find_failing,
+    find_unaccepted,
     identifying_columns,
     share_of_uniques,
-    unaccepted,
 )
 from riskweighted.suggest.evidence import LEVELS
-from riskweighted.weights.names import is_centred, stem_of
+from riskweighted.weights.scheme_names import is_centred, stem_of
 
 __all__ = [
     "PLAIN",
@@ -93,7 +93,7 @@ class Contents:
 
     def __post_init__(self) -> None:
         # of a pack that is checked, by its manifest
-        if why := unaccepted(self.run, None, self.schemes, Accepted(fail=self.accepted_fail)):
+        if why := find_unaccepted(self.run, None, self.schemes, Accepted(fail=self.accepted_fail)):
             raise InputError(why)
         long = [name for name, unit in self.units.items() if len(unit) > _LONGEST_UNIT]
         if long:
@@ -142,7 +142,7 @@ class Contents:
         return [
             with_columns(frame, {name: of.set_axis(frame.index) for name, of in anew.items()})
             for each in every
-            for frame in (told_as_stated(each, described) if isinstance(each, Datasets) else each)
+            for frame in (restrict_levels(each, described) if isinstance(each, Datasets) else each)
         ]
 
     @cached_property
@@ -284,7 +284,7 @@ def write_pack(contents: Contents, folder: Path, hashes: Mapping[str, str] | Non
     }
     stated = run.study.release
     facts |= {
-        "unshuffled": stated.unshuffled,
+        "unshuffled": stated.unshuffled_reason,
         "of_units": run.study.units,
         "linked": run.study.linking_column is not None,
         "hidden": stated.hidden,
@@ -296,7 +296,7 @@ def write_pack(contents: Contents, folder: Path, hashes: Mapping[str, str] | Non
     facts |= {"derived": stated.derived, "own_weights": own_weights(run, contents.schemes)}
     view, policy = outside(run.manifest["input"]["records"]), to_table(stated.disclosure)
     judged = {
-        scheme: (overall(run.verdicts, scheme), in_brief(run.verdicts, scheme, view))
+        scheme: (overall(run.verdicts, scheme), brief_sentence(run.verdicts, scheme, view))
         for scheme in contents.schemes
     }
     facts |= {
@@ -346,7 +346,9 @@ def failing_schemes(run: FinishedRun, schemes: Sequence[str]) -> dict[str, str]:
     not judge; and why, as it may be said outside.
     """
     view = outside(run.manifest["input"]["records"])
-    return {scheme: in_brief(run.verdicts, scheme, view) for scheme in failing(run, schemes)}
+    return {
+        scheme: brief_sentence(run.verdicts, scheme, view) for scheme in find_failing(run, schemes)
+    }
 
 
 class Dataset(NamedTuple):

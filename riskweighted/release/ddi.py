@@ -8,7 +8,7 @@ from xml.etree.ElementTree import Element, SubElement
 
 import pandas as pd
 
-from riskweighted.data.variable import Variable, spelled
+from riskweighted.data.variable import Variable, spell_code
 from riskweighted.release.codebook import listed_levels
 
 __all__ = ["ddi_codebook"]
@@ -161,7 +161,7 @@ def _describe_variable(
             )
     if isinstance(row["missing"], int):
         _text(variable, "sumStat", row["missing"], type="invd")
-    labels = {str(spelled(code)): text for code, text in stated.values.items() if text}
+    labels = {str(spell_code(code)): text for code, text in stated.values.items() if text}
     occurring = [
         level.removesuffix(".0") if numeric and labels else level for level in levels or []
     ]

@@ -9,10 +9,10 @@ have been put into one. Of what the run makes is refused
 - rows, or an unaltered column, in an order that tells a synthesized variable
   (`riskweighted.disclosure.row_order`);
 - datasets that a stranger's model drew and does not draw again, number for number, where the true
-  values stand in other rows only (`riskweighted.sequence.blinded`).
+  values stand in other rows only (`riskweighted.sequence.isolated_draws`).
 
 That copies of own models and of strangers' lie no nearer to the truth than their masses say is
-asked where the run's tables are made again (`riskweighted.disclosure.copying`).
+asked where the run's tables are made again (`riskweighted.disclosure.copy_checks`).
 """
 
 import json
@@ -27,14 +27,14 @@ import pandas as pd
 from riskweighted.common.datasets import Datasets
 from riskweighted.common.errors import InputError
 from riskweighted.common.fingerprints import file_hash
-from riskweighted.common.folders import for_the_moment
+from riskweighted.common.folders import temporary_folder
 from riskweighted.data.formats import WRITABLE
 from riskweighted.data.io import DatasetWriter, read_table, write_table
 from riskweighted.disclosure.row_order import UNLIKELY, order_chance
 from riskweighted.disclosure.shuffle import released_patterns
 from riskweighted.release.contents import PLAIN, Contents, dataset_files, write_pack
 from riskweighted.release.leak_text import TextSecrets, make_text_secrets, problems_in_text
-from riskweighted.release.leaving import leaving_datasets, rows_of
+from riskweighted.release.released_datasets import leaving_datasets, rows_of
 from riskweighted.release.sensitive import Sensitive, find_sensitive
 from riskweighted.runs.file_order import units_together
 from riskweighted.runs.finished import FinishedRun
@@ -237,7 +237,7 @@ def _check_unaltered(table: pd.DataFrame, name: str, secrets: Secrets) -> None:
     if len(table) != len(confidential):
         raise refusal(name, f"{len(table)} rows, and the data has {len(confidential)}")
     synthesized = list(secrets.run.study.altered)
-    with for_the_moment() as folder:
+    with temporary_folder() as folder:
         path = folder / "unaltered.csv"
         write_table(confidential.drop(columns=synthesized), path)
         writer = DatasetWriter([table.drop(columns=synthesized)])
@@ -352,7 +352,7 @@ def check_made(
     except InputError as error:
         raise refusal(_MANIFEST, f"settings that no release has ({error})") from None
     hashes = _hashes_of_datasets(contents, there)
-    with for_the_moment() as again:
+    with temporary_folder() as again:
         write_pack(contents, again, hashes)
         made = {
             path.relative_to(again).as_posix(): path for path in again.rglob("*") if path.is_file()

@@ -14,15 +14,15 @@ from riskweighted.common.numbers import exactly
 from riskweighted.contract.descriptions import describe_synthesizers
 from riskweighted.contract.synthesizer import load_synthesizer
 from riskweighted.design.transforms import Transform
-from riskweighted.evaluation.summary import CONVERGED, FITS
-from riskweighted.reports.disclosure import outside
+from riskweighted.evaluation.main_table import CONVERGED, FITS
 from riskweighted.reports.glossary import ball_rule
-from riskweighted.reports.intruders import figures_of
+from riskweighted.reports.intruder_section import figures_of
+from riskweighted.reports.output_rules import outside
 from riskweighted.runs.finished import FinishedRun
-from riskweighted.runs.guaranteed import proved
+from riskweighted.runs.guarantee_checks import guarantee_statement
 from riskweighted.runs.study import Study
-from riskweighted.weights.given import source_of
-from riskweighted.weights.names import UNWEIGHTED, parse_scheme
+from riskweighted.weights.scheme_names import UNWEIGHTED, parse_scheme
+from riskweighted.weights.user_weights import source_of
 
 __all__ = ["WEIGHTS", "methods_facts"]
 
@@ -34,10 +34,11 @@ WEIGHTS: Mapping[str, str] = {
     "pairwise": "1 less the mean, over the others of the known pattern, of the share whose values "
     "lie outside both balls (Hu et al. 2022, eq. 6 to 9)",
     "uniform": "every record has weight c",
-    "delete": "0 where the risk exceeds its quantile at 1 - q, else 1",
+    "drop-riskiest": "0 where the risk exceeds its quantile at 1 - q, else 1",
     "power": "the marginal weight to the power g",
     "mix": "1 - t (1 - alpha), alpha the marginal weight",
-    "others": "the share of the other records of the known pattern whose values lie in the ball",
+    "others-in-ball": "the share of the other records of the known pattern whose values lie in "
+    "the ball",
     "lipschitz": "falls with the largest log likelihood of the record under the unweighted fit",
     "lipschitz-target": "at most D over the largest log likelihood of the record under the "
     "unweighted fit",
@@ -103,7 +104,7 @@ def methods_facts(run: FinishedRun, schemes: Sequence[str]) -> dict[str, Any]:
             for place, scheme in enumerate(schemes)
         },
         "accepted_rules": dict(study.release.disclosure.accept),
-        "proved": proved(study),
+        "proved": guarantee_statement(study),
         "references": _references(study, schemes, {name for of in engines.values() for name in of}),
     }
 
@@ -184,8 +185,8 @@ def _match(study: Study) -> str:
     """Of several variables whose ball makes the weights of each."""
     if len(study.variables) == 1:
         return ""
-    match = study.weights.match
-    if match == "own":
+    match = study.weights.risk_of
+    if match == "each-variable":
         return "each variable's weights are made of its own ball"
     if match == "joint":
         return "the weights of all variables are made of the one box of all of them"

@@ -13,8 +13,8 @@ import pandas as pd
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import as_floats, holds_numbers
+from riskweighted.data.csv_layout import CsvLayout
 from riskweighted.data.io import read_table
-from riskweighted.data.layout import CsvLayout
 from riskweighted.disclosure.row_order import UNLIKELY, order_chance
 from riskweighted.disclosure.shuffle import released_patterns
 from riskweighted.release.contents import PLAIN, dataset_stem

@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 from riskweighted.common.atomic import settle, unsettled_files
 from riskweighted.common.checks import check_path
 from riskweighted.common.errors import InputError, RiskWeightedWarning, listing
-from riskweighted.common.folders import opened, scratch
+from riskweighted.common.folders import open_folder, scratch
 from riskweighted.common.native import as_pandas
 from riskweighted.common.progress import Reporter, default_reporter
 from riskweighted.data.foreign import refuse_names
@@ -142,7 +142,7 @@ def release_run(
     {}
     """
     confidential = as_pandas(confidential)
-    with opened(check_path(out, "out"), "a release") as working, threadpool_limits(1):
+    with open_folder(check_path(out, "out"), "a release") as working, threadpool_limits(1):
         finished = run if isinstance(run, FinishedRun) else load_run(run)
         page = None if report is None else _made_once(report)
         chosen, kinds = _chosen(finished, schemes), _checked_formats(formats)

@@ -14,13 +14,13 @@ from typing import Any
 import pandas as pd
 
 from riskweighted.common.found import hide_found
-from riskweighted.evaluation.summary import FIT_COLUMNS
-from riskweighted.evaluation.tables import statistics_of
-from riskweighted.reports.disclosure import View, outside, releasable
-from riskweighted.reports.verdicts import verdict_records
+from riskweighted.evaluation.main_table import FIT_COLUMNS
+from riskweighted.evaluation.measure_rows import statistics_of
+from riskweighted.reports.output_rules import View, outside, releasable
+from riskweighted.reports.verdict_sentences import verdict_records
 from riskweighted.runs.finished import FinishedRun
 from riskweighted.runs.folder import OWN_WEIGHTS
-from riskweighted.weights.given import source_of
+from riskweighted.weights.user_weights import source_of
 
 __all__ = ["MINIMUM_COUNT", "SCHEMA", "disclosure_record", "own_weights", "record_schema"]
 

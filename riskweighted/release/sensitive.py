@@ -18,13 +18,13 @@ from riskweighted.contract.synthesizer import is_strange
 from riskweighted.data.io import DatasetWriter
 from riskweighted.design.precision import find_precision
 from riskweighted.intruder.statuses import find_statuses
-from riskweighted.release.leaving import as_the_data_have_it
+from riskweighted.release.released_datasets import restore_spelling
 from riskweighted.runs.again import not_made, work_of
 from riskweighted.runs.finished import FinishedRun
 from riskweighted.runs.work import Work
-from riskweighted.sequence.blinded import drawn_blindly, not_leaving
-from riskweighted.sequence.blocks import Link
-from riskweighted.weights.names import stem_of
+from riskweighted.sequence.blocks import ChainVariable
+from riskweighted.sequence.isolated_draws import draw_without_target, drop_guarantee
+from riskweighted.weights.scheme_names import stem_of
 
 __all__ = ["Sensitive", "find_sensitive"]
 
@@ -139,7 +139,7 @@ def find_sensitive(
             _refuse_other_draws(work, run, scheme)
         for number, rows, fit in work.each_bucket(scheme):
             finely = replace(fit.settings, precision=precisions or None)
-            drawn = not_leaving(fit).with_drawing(finely)
+            drawn = drop_guarantee(fit).with_drawing(finely)
             for place, frame in enumerate(drawn.synthetic(_FRESH, random_seed=seed, part=number)):
                 counts[:, place] += [
                     variable.equal(variable.numbers(frame[variable.name]), rows)
@@ -158,11 +158,11 @@ def _refuse_other_draws(work: Work, run: FinishedRun, scheme: str) -> None:
     for number, rows, fit in work.each_bucket(scheme):
         order.append(rows)
         parts.append(
-            [each[names] for each in drawn_blindly(fit, run.study.release.L, seed, number)]
+            [each[names] for each in draw_without_target(fit, run.study.release.L, seed, number)]
         )
     place = np.argsort(np.concatenate(order))
     drawn = [pd.concat(of_dataset).iloc[place] for of_dataset in zip(*parts, strict=True)]
-    datasets = as_the_data_have_it(
+    datasets = restore_spelling(
         run.synthetic[scheme], confidential, run.study.unaltered(confidential), None
     )
     writer = DatasetWriter(Datasets.of(datasets[0], drawn, names))
@@ -171,7 +171,7 @@ def _refuse_other_draws(work: Work, run: FinishedRun, scheme: str) -> None:
             raise not_made(path.relative_to(run.folder).as_posix())
 
 
-def _of_link(run: FinishedRun, confidential: pd.DataFrame, link: Link) -> Sensitive:
+def _of_link(run: FinishedRun, confidential: pd.DataFrame, link: ChainVariable) -> Sensitive:
     column = confidential[link.variable]
     block = None if link.values is None else link.values.model
     categories = None if block is None else categories_of(block.synthesizer, block.prepared)

@@ -9,19 +9,19 @@ from riskweighted.common.fingerprints import file_hash
 from riskweighted.common.found import hide_found
 from riskweighted.common.numbers import exactly, together
 from riskweighted.common.settings import flat
-from riskweighted.common.survey import survey_weights
+from riskweighted.common.survey_weights import survey_weights
 from riskweighted.common.text import plain
-from riskweighted.evaluation.summary import SummaryColumn
-from riskweighted.evaluation.tables import Statistic, by_label
-from riskweighted.measures import expected
-from riskweighted.reports.blocks import Column, DataTable, Group, Section, Term, make_table
-from riskweighted.reports.disclosure import withheld_note
+from riskweighted.evaluation.main_table import SummaryColumn
+from riskweighted.evaluation.measure_rows import Statistic, by_label
+from riskweighted.measures import expected_measures
 from riskweighted.reports.glossary import ball_rule, codes_in_words
-from riskweighted.reports.intruders import about_intruders
+from riskweighted.reports.intruder_section import about_intruders
+from riskweighted.reports.output_rules import withheld_note
+from riskweighted.reports.page_blocks import Column, DataTable, Group, Section, Term, make_table
 from riskweighted.reports.source import Source
-from riskweighted.reports.summary import summary_table
+from riskweighted.reports.summary_table import summary_table
 from riskweighted.reports.wording import main_columns, main_table, symbol_of
-from riskweighted.runs.guaranteed import proved
+from riskweighted.runs.guarantee_checks import guarantee_statement
 
 __all__ = ["about_section", "main_section"]
 
@@ -62,7 +62,7 @@ def about_section(source: Source) -> Section:
             "every known pattern at random, and draw for all; measures are of all records, "
             "disclosure of whole released patterns taken at random (METHODS section 17)."
         )
-    paragraphs += [*_survey(source), *_chosen(source), *proved(source.run.study)]
+    paragraphs += [*_survey(source), *_chosen(source), *guarantee_statement(source.run.study)]
     if not view.internal:
         m = view.minimum_count
         paragraphs.append(
@@ -151,7 +151,7 @@ def _gained(source: Source) -> list[str]:
     """What the weights did to the risk of isolated records, as far as their figures tell it beyond
     chance.
     """
-    statistic, baseline = Statistic(expected.ISOLATED.key), source.baseline
+    statistic, baseline = Statistic(expected_measures.ISOLATED.key), source.baseline
     labels = [label for label in source.run.schemes if label != baseline]
     values, errors = (
         by_label(source.run.tables["risk"], statistic, name) for name in ("value", "error")
@@ -209,7 +209,7 @@ def _chosen(source: Source) -> list[str]:
     tuning = source.run.manifest.get("tuning")
     if not tuning:
         return []
-    asked = {tuning["target"]: tuning["at_most"], **tuning.get("keep", {})}
+    asked = {tuning["target"]: tuning["target_max"], **tuning.get("constraints", {})}
     limits = " and ".join(
         f"its {name} is at most {exactly(at_most)}" for name, at_most in asked.items()
     )

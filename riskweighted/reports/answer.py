@@ -9,8 +9,8 @@ from riskweighted.common.found import NOT_SHOWN, is_found
 from riskweighted.common.numbers import exactly
 from riskweighted.common.text import plain
 from riskweighted.evaluation.judgement import MISFITS, judged_rows
-from riskweighted.evaluation.summary import CONVERGED, LARGEST_R_HAT, SummaryColumn
-from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label, distinct
+from riskweighted.evaluation.main_table import CONVERGED, LARGEST_R_HAT, SummaryColumn
+from riskweighted.evaluation.measure_rows import CONFIDENTIAL, Statistic, by_label, distinct
 from riskweighted.evaluation.verdicts import (
     FAIL,
     NOT_JUDGED,
@@ -18,24 +18,24 @@ from riskweighted.evaluation.verdicts import (
     REFUSE,
     WARN,
     Verdict,
-    by_intruder,
     overall,
+    verdicts_of_intruder,
 )
-from riskweighted.measures import beyond, expected, fits
+from riskweighted.measures import disclosure_measures, expected_measures, fits
+from riskweighted.measures.cross_tables import TWO_WAY_MEAN
 from riskweighted.measures.distributions import TOTAL_VARIATION, U_M
 from riskweighted.measures.estimates import MEAN
 from riskweighted.measures.measure import Measure
-from riskweighted.measures.regressions import COEFFICIENT, OVERLAP
-from riskweighted.measures.tables import TWO_WAY_MEAN
-from riskweighted.reports.blocks import Answer, Cell, DataTable, Figures, Judged, make_table
-from riskweighted.reports.brief import reason_and_next, refused
-from riskweighted.reports.disclosure import WITHHELD
-from riskweighted.reports.intruders import about_intruders, intruder_table
+from riskweighted.measures.regression_measures import COEFFICIENT, OVERLAP
+from riskweighted.reports.brief import is_refused, reason_and_next
+from riskweighted.reports.intruder_section import about_intruders, intruder_table
+from riskweighted.reports.output_rules import WITHHELD
+from riskweighted.reports.page_blocks import Answer, Cell, DataTable, Figures, Judged, make_table
 from riskweighted.reports.source import Source
-from riskweighted.reports.verdicts import (
+from riskweighted.reports.verdict_sentences import (
     bounds_of,
+    brief_sentence,
     decimals_of,
-    in_brief,
     limits_cost,
     not_to_be_trusted,
     shown_verdict,
@@ -44,7 +44,7 @@ from riskweighted.reports.wording import capital, in_words, not_mended, symbol_o
 
 __all__ = ["find_answer"]
 
-_RISK = (beyond.MEAN, beyond.ISOLATED, expected.MEAN)
+_RISK = (disclosure_measures.MEAN, disclosure_measures.ISOLATED, expected_measures.MEAN)
 _OVERLAPS = (COEFFICIENT, MEAN)
 _MOST_ROWS = 6
 
@@ -124,17 +124,20 @@ def _what(source: Source) -> str:
 def _told(source: Source) -> str:
     """What the release discloses of records; nothing where it was not measured."""
     L = source.run.study.release.L  # noqa: N806
-    figures = {measure: _by_scheme(source, measure) for measure in (beyond.PERSONS, beyond.NAMED)}
-    if not figures[beyond.PERSONS]:
+    figures = {
+        measure: _by_scheme(source, measure)
+        for measure in (disclosure_measures.PERSONS, disclosure_measures.NAMED)
+    }
+    if not figures[disclosure_measures.PERSONS]:
         return ""
-    if figures[beyond.PERSONS] == NOT_JUDGED:
+    if figures[disclosure_measures.PERSONS] == NOT_JUDGED:
         return (
             f"What all {L} datasets of a scheme give away of a record beyond what they would had "
             "its value never been used is not "
             "judged, which is no pass."
         )
     whose = f"values of {', '.join(source.variables)}"
-    number, clear = figures[beyond.PERSONS], figures[beyond.NAMED]
+    number, clear = figures[disclosure_measures.PERSONS], figures[disclosure_measures.NAMED]
     named = (
         f" The difference is clear beyond chance for {clear}; their list must not leave the agency."
         if clear != NOT_JUDGED
@@ -192,7 +195,7 @@ def _nearness(source: Source) -> str:
 def _alarms(source: Source) -> Iterator[str]:
     """What stands against any release of the run, and what forbids to trust a fit."""
     if source.coming.why:
-        yield f"{refused(source.coming.why)}."
+        yield f"{is_refused(source.coming.why)}."
     untrusted = not_to_be_trusted(source.verdicts)
     failed = untrusted.get(fits.CONVERGED.key)
     if failed:
@@ -214,7 +217,9 @@ def _columns(source: Source) -> Iterator[SummaryColumn]:
     """
     risk, utility = distinct(source.run.tables["risk"]), distinct(source.run.tables["utility"])
     # of every variable too
-    alone = [each for each in risk if each.variable is None or each.measure is beyond.MEAN]
+    alone = [
+        each for each in risk if each.variable is None or each.measure is disclosure_measures.MEAN
+    ]
     risks = [
         each
         for measure in _RISK
@@ -249,7 +254,7 @@ def _verdicts_on(source: Source, column: SummaryColumn, label: str | None = None
         if column.overlap
         else statistic[:4]
     )
-    verdicts = by_intruder(source.verdicts, source.run.study.intruder or "")
+    verdicts = verdicts_of_intruder(source.verdicts, source.run.study.intruder or "")
     of_column = [verdict for verdict in verdicts if verdict.statistic[:4] == which]
     return [
         verdict
@@ -286,8 +291,8 @@ def _default_limits(source: Source, statistic: Statistic) -> str:
     """The limits on disclosure that hold whether or not a study states thresholds."""
     policy = source.run.study.release.disclosure
     limits = {
-        beyond.MEAN.key: (policy.warn_mean, policy.mean),
-        beyond.ISOLATED.key: (policy.warn_isolated, policy.isolated),
+        disclosure_measures.MEAN.key: (policy.warn_mean, policy.mean),
+        disclosure_measures.ISOLATED.key: (policy.warn_isolated, policy.isolated),
     }
     if statistic.key not in limits or statistic.variable is not None:
         return ""
@@ -345,7 +350,7 @@ def _judged(source: Source) -> Iterator[Judged]:
             FAIL: "fail",
             REFUSE: "fail",
         }.get(verdict, "")
-        told = plain(capital(in_brief(source.verdicts, label, source.view)))
+        told = plain(capital(brief_sentence(source.verdicts, label, source.view)))
         yield Judged(plain(_named(source, label)), capital(verdict), state, told)
 
 

@@ -10,24 +10,26 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from riskweighted.common.numbers import in_columns
+from riskweighted.common.numbers import format_columns
 from riskweighted.common.text import plain
 from riskweighted.evaluation.assess import Assessment
-from riskweighted.evaluation.tables import Statistic, distinct, rows_of, statistics_of
+from riskweighted.evaluation.measure_rows import Statistic, distinct, rows_of, statistics_of
 from riskweighted.evaluation.verdicts import PASS, REFUSE
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.statuses import find_statuses
-from riskweighted.measures import beyond
-from riskweighted.measures.attribution import DCAP
+from riskweighted.measures import disclosure_measures
 from riskweighted.measures.closest import COPIES
+from riskweighted.measures.correct_attribution import DCAP
+from riskweighted.measures.cross_tables import DISTANCE
 from riskweighted.measures.distributions import TOTAL_VARIATION, U_M
-from riskweighted.measures.identification import MEAN as MEAN_RISK
+from riskweighted.measures.identification_measures import MEAN as MEAN_RISK
 from riskweighted.measures.measure import Measure
-from riskweighted.measures.tables import DISTANCE
-from riskweighted.plots.levels import plot_levels
+from riskweighted.plots.level_plot import plot_levels
 from riskweighted.plots.risk_utility import plot_risk_utility
-from riskweighted.plots.utility import plot_density, plot_ecdf
-from riskweighted.reports.blocks import (
+from riskweighted.plots.utility_plots import plot_density, plot_ecdf
+from riskweighted.reports.glossary import Glossary, ball_rule
+from riskweighted.reports.output_rules import INTERNAL
+from riskweighted.reports.page_blocks import (
     Answer,
     Cell,
     Column,
@@ -40,21 +42,19 @@ from riskweighted.reports.blocks import (
     Term,
     make_table,
 )
-from riskweighted.reports.disclosure import INTERNAL
-from riskweighted.reports.glossary import Glossary, ball_rule
 from riskweighted.reports.render import make_page
-from riskweighted.reports.tools import reason_and_next, verdicts_of
-from riskweighted.reports.variables import drawn
+from riskweighted.reports.tool_verdicts import reason_and_next, verdicts_of
+from riskweighted.reports.variable_section import try_figure
 from riskweighted.reports.wording import capital, in_words, symbol_of
 
 __all__ = ["Assessed", "assessment_page", "draw_map"]
 
 _DISCLOSURE: Mapping[Measure, str] = {  # and its column in the table of disclosure
-    beyond.MEAN: "D",
-    beyond.WITH: "with",
-    beyond.OUT: "out",
-    beyond.NONE: "none",
-    beyond.PERSONS: "persons",
+    disclosure_measures.MEAN: "D",
+    disclosure_measures.WITH: "with",
+    disclosure_measures.OUT: "out",
+    disclosure_measures.NONE: "none",
+    disclosure_measures.PERSONS: "persons",
 }
 _HEADINGS = {
     "label": "Tool",
@@ -176,11 +176,13 @@ def _figures_beyond(
             statistic = Statistic(measure.key)
             errors = (
                 pd.to_numeric(given.first["se"], errors="coerce").reindex(labels)
-                if measure is beyond.MEAN
+                if measure is disclosure_measures.MEAN
                 else ()
             )
             cells = INTERNAL.row(
-                statistic, np.ceil(values) if measure is beyond.PERSONS else values, errors
+                statistic,
+                np.ceil(values) if measure is disclosure_measures.PERSONS else values,
+                errors,
             )
             term = glossary.of_risk(statistic, statistic.define())
             yield Figures(
@@ -292,7 +294,7 @@ def _risk(given: Assessed, glossary: Glossary) -> Section:
 
 def _in_words(table: pd.DataFrame) -> pd.DataFrame:
     """Numbers as people read them, and columns by what they hold."""
-    return in_columns(table, missing="n/a").rename(
+    return format_columns(table, missing="n/a").rename(
         columns=lambda name: _HEADINGS.get(name, capital(str(name).replace("_", " ")))
     )
 
@@ -331,7 +333,7 @@ def _distributions(given: Assessed) -> Iterator[Figure]:
     for number, name in enumerate(given.scenario.synthetic, 1):
         column = given.confidential[name]
         if not given.scenario.is_numeric(column):
-            yield drawn(
+            yield try_figure(
                 f"levels-{number}",
                 f"Levels of {name}",
                 partial(plot_levels, given.confidential, given.synthetic, name),
@@ -349,7 +351,7 @@ def _distributions(given: Assessed) -> Iterator[Figure]:
             ("density", "Histogram", partial(plot_density, minimum_count=1)),
             ("ecdf", "Distribution function", plot_ecdf),
         ):
-            yield drawn(
+            yield try_figure(
                 f"{key}-{number}",
                 f"{title} of {name}",
                 partial(draw, true, drawn_of, name),
@@ -381,7 +383,7 @@ def draw_map(
         .set_index("label")
     )
     if len(judged):
-        summary[beyond.MEAN.label] = judged["D"].reindex(summary.index)
+        summary[disclosure_measures.MEAN.label] = judged["D"].reindex(summary.index)
     words = {label: told.word for label, told in verdicts_of(disclosure).items()}
     risk = risk or (None if len(judged) else chosen[0])
     return plot_risk_utility(

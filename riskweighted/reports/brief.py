@@ -12,18 +12,23 @@ import pandas as pd
 
 from riskweighted.common.text import as_argument, plain
 from riskweighted.evaluation.judgement import missed_checks, worst_misfits
-from riskweighted.evaluation.summary import FITS
+from riskweighted.evaluation.main_table import FITS
 from riskweighted.evaluation.verdicts import FAIL, LEAVES, PASS, WORDS, Verdict, overall
-from riskweighted.reports.disclosure import INTERNAL, View
-from riskweighted.reports.verdicts import UNTOLD, first_reason, in_a_line, shown_verdict
-from riskweighted.runs.reasons import largest, of_guesses, told_by
+from riskweighted.reports.output_rules import INTERNAL, View
+from riskweighted.reports.verdict_sentences import (
+    UNTOLD,
+    first_reason,
+    one_line_reason,
+    shown_verdict,
+)
+from riskweighted.runs.reasons import is_inference_risk, largest, told_by
 from riskweighted.runs.refusals import Outlook, outlook
 
 if TYPE_CHECKING:  # at run time it would load what samples
     from riskweighted.runs.finished import FinishedRun
     from riskweighted.runs.run import Run
 
-__all__ = ["MOST_LABELS", "brief", "reason_and_next", "refused", "verdict_lines"]
+__all__ = ["MOST_LABELS", "brief", "is_refused", "reason_and_next", "verdict_lines"]
 
 MOST_LABELS = 4
 _WIDEST = 40  # of a name that those of others are lined up with
@@ -37,7 +42,7 @@ def brief(run: "Run | FinishedRun", data: pd.DataFrame | None = None) -> Iterato
     """
     verdicts, coming, schemes = run.verdicts, outlook(run, data), run.study.weights.schemes
     told = {
-        scheme: (overall(verdicts, scheme), in_a_line(verdicts, scheme, INTERNAL))
+        scheme: (overall(verdicts, scheme), one_line_reason(verdicts, scheme, INTERNAL))
         for scheme in schemes
     }
     place = as_argument(str(run.folder))
@@ -45,7 +50,7 @@ def brief(run: "Run | FinishedRun", data: pd.DataFrame | None = None) -> Iterato
         verdicts, schemes, run.tables["fit_check"], run.reasons, INTERNAL, coming, place
     )
     if coming.why:
-        yield plain(refused(coming.why))
+        yield plain(is_refused(coming.why))
     yield from verdict_lines(told, "" if coming.why else why)
     yield f"Next: {following}"
 
@@ -102,14 +107,14 @@ def _why(reason: Verdict, checks: pd.DataFrame, reasons: pd.DataFrame, view: Vie
         return "; ".join([missed_checks(checks), *worst_misfits(checks, 1)])
     if (
         view.internal
-        and of_guesses(reason)
+        and is_inference_risk(reason)
         and (told := told_by(reasons[reasons["label"] == reason.label]))
     ):
         return told
     return f"{reason.label}: {first_reason(reason, view)}"
 
 
-def refused(why: str) -> str:
+def is_refused(why: str) -> str:
     """That something stands against any release of a run."""
     return f"A release is refused: {why}"
 

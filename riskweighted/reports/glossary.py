@@ -10,17 +10,17 @@ import pandas as pd
 from riskweighted.common.found import NOT_SHOWN, is_found
 from riskweighted.common.numbers import exactly
 from riskweighted.common.text import plain
-from riskweighted.evaluation.summary import (
+from riskweighted.evaluation.main_table import (
     CONVERGED,
     FITS,
     LARGEST_R_HAT,
     MEAN_WEIGHT,
     SummaryColumn,
 )
-from riskweighted.evaluation.tables import Statistic
+from riskweighted.evaluation.measure_rows import Statistic
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.measures.registry import measures
-from riskweighted.reports.blocks import Term
+from riskweighted.reports.page_blocks import Term
 from riskweighted.reports.wording import (
     capital,
     define,

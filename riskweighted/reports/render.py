@@ -22,16 +22,16 @@ from riskweighted.common.native import as_pandas
 from riskweighted.common.text import plain
 from riskweighted.reports.about import about_section, main_section
 from riskweighted.reports.answer import find_answer
-from riskweighted.reports.blocks import Answer, DataTable, Figure, Group, Section, Term
-from riskweighted.reports.convergence import convergence_section
-from riskweighted.reports.fit_check import fit_check_section
+from riskweighted.reports.convergence_section import convergence_section
+from riskweighted.reports.fit_section import fit_check_section
 from riskweighted.reports.glossary import Glossary
-from riskweighted.reports.risk import disclosure_sections, map_section, risk_section
+from riskweighted.reports.page_blocks import Answer, DataTable, Figure, Group, Section, Term
+from riskweighted.reports.risk_section import disclosure_sections, map_section, risk_section
 from riskweighted.reports.several import has_several, several_section
 from riskweighted.reports.source import gather
 from riskweighted.reports.svg import dark_style
-from riskweighted.reports.units import has_units, units_section
-from riskweighted.reports.utility import utility_section
+from riskweighted.reports.unit_section import has_units, units_section
+from riskweighted.reports.utility_section import utility_section
 from riskweighted.runs.finished import FinishedRun
 
 __all__ = ["Report", "make_page", "make_report", "render_report"]
@@ -100,8 +100,8 @@ def render_report(
     run : FinishedRun
     internal : bool
         Everything, with row identifiers of the riskiest records and the convergence card. Without
-        it the page holds aggregates only: `riskweighted.reports.disclosure` says how each number is
-        coarsened, and so does the page.
+        it the page holds aggregates only: `riskweighted.reports.output_rules` says how each number
+        is coarsened, and so does the page.
     confidential : DataFrame, str or Path, optional
         The data that the run was made from; without it, embedded data or the file beside the run
         folder.

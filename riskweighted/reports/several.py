@@ -9,22 +9,22 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.text import plain
-from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label, distinct
-from riskweighted.measures import holes, identification
-from riskweighted.measures.tables import ONE_WAY, TWO_WAY
+from riskweighted.evaluation.measure_rows import CONFIDENTIAL, Statistic, by_label, distinct
+from riskweighted.measures import gap_attack, identification_measures
+from riskweighted.measures.cross_tables import ONE_WAY, TWO_WAY
 from riskweighted.plots.conditional import plot_conditional
-from riskweighted.plots.tables import plot_two_way
-from riskweighted.reports.blocks import Column, DataTable, Figure, Group, Section, make_table
+from riskweighted.plots.two_way_plot import plot_two_way
+from riskweighted.reports.page_blocks import Column, DataTable, Figure, Group, Section, make_table
 from riskweighted.reports.source import Source
-from riskweighted.reports.variables import drawn
+from riskweighted.reports.variable_section import try_figure
 from riskweighted.reports.wording import capital
-from riskweighted.weights.names import UNWEIGHTED
+from riskweighted.weights.scheme_names import UNWEIGHTED
 
 __all__ = ["has_several", "several_section"]
 
 _ANOTHER = "another variable"  # in the one definition for all pairs
 _FARTHEST = 3  # pairs named in words
-_ALONE = (identification.MEAN, identification.ISOLATED, *holes.MEASURES)
+_ALONE = (identification_measures.MEAN, identification_measures.ISOLATED, *gap_attack.MEASURES)
 
 
 def has_several(source: Source) -> bool:
@@ -121,7 +121,7 @@ def _pairs(source: Source, label: str, number: int) -> Figure:
     draw = partial(plot_two_way, source.view.utility(utility), label)
     alternative = _in_words(source, pairs, label)
     key, tables = ("two-way", (table,)) if number == 1 else (f"two-way-{number}", ())
-    return drawn(key, f"Two-way tables under {label}", draw, alternative, tables, (term,))
+    return try_figure(key, f"Two-way tables under {label}", draw, alternative, tables, (term,))
 
 
 def _conditional(source: Source) -> list[Figure]:
@@ -150,7 +150,7 @@ def _conditional(source: Source) -> list[Figure]:
             minimum_count=source.view.binned,
         )
         title = f"{variable} by {given}"
-        figures.append(drawn(f"conditional-{number}", title, draw, alternative, ()))
+        figures.append(try_figure(f"conditional-{number}", title, draw, alternative, ()))
     return figures
 
 

@@ -13,15 +13,21 @@ from riskweighted.common.checks import check_count
 from riskweighted.common.errors import InputError
 from riskweighted.common.frames import as_floats
 from riskweighted.design.precision import find_precision
-from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label, distinct
+from riskweighted.evaluation.measure_rows import CONFIDENTIAL, Statistic, by_label, distinct
 from riskweighted.evaluation.verdicts import OF_EACH, Verdict
 from riskweighted.intruder.statuses import find_statuses
 from riskweighted.measures.estimates import MEAN
-from riskweighted.reports.disclosure import View, check_single, key_of, quantile_digits, releasable
 from riskweighted.reports.glossary import RunGlossary
+from riskweighted.reports.output_rules import (
+    View,
+    check_single,
+    key_of,
+    quantile_digits,
+    releasable,
+)
 from riskweighted.runs.finished import FinishedRun, find_confidential
 from riskweighted.runs.refusals import Outlook, outlook
-from riskweighted.weights.names import UNWEIGHTED
+from riskweighted.weights.scheme_names import UNWEIGHTED
 
 __all__ = ["Source", "gather", "is_dominated"]
 

@@ -12,32 +12,37 @@ import pandas as pd
 from riskweighted.common.errors import InputError
 from riskweighted.common.fingerprints import file_hash
 from riskweighted.common.frames import with_columns
-from riskweighted.common.numbers import in_columns
+from riskweighted.common.numbers import format_columns
 from riskweighted.common.text import plain
-from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic
+from riskweighted.evaluation.measure_rows import CONFIDENTIAL, Statistic
 from riskweighted.evaluation.verdicts import FAIL, LEAVES, PASS, REFUSE
-from riskweighted.measures import beyond, distributions, expected, tables
-from riskweighted.plots.sweeps import plot_sweep
-from riskweighted.reports.blocks import Answer, Figure, Group, Judged, Section, make_table
+from riskweighted.measures import (
+    cross_tables,
+    disclosure_measures,
+    distributions,
+    expected_measures,
+)
+from riskweighted.plots.sweep_plot import plot_sweep
 from riskweighted.reports.glossary import Glossary
+from riskweighted.reports.page_blocks import Answer, Figure, Group, Judged, Section, make_table
 from riskweighted.reports.render import Report, make_page
-from riskweighted.reports.swept import at_settings, setting_names, settings_table
+from riskweighted.reports.sweep_table import at_settings, setting_names, settings_table
 from riskweighted.reports.wording import capital, in_words
 from riskweighted.runs.study import Study, read_study
-from riskweighted.sweeps.grid import SCHEMES
+from riskweighted.sweeps.settings_grid import SCHEMES
 from riskweighted.sweeps.sweep import SweepResult
 
 __all__ = ["sweep_report"]
 
 _SHOWN = 8  # settings in the answer
 _MEASURES = (
-    beyond.MEAN,
-    beyond.ISOLATED,
-    expected.MEAN,
-    expected.ISOLATED,
+    disclosure_measures.MEAN,
+    disclosure_measures.ISOLATED,
+    expected_measures.MEAN,
+    expected_measures.ISOLATED,
     distributions.U_M,
     distributions.TOTAL_VARIATION,
-    tables.DISTANCE,
+    cross_tables.DISTANCE,
 )
 
 
@@ -200,7 +205,7 @@ def _figure(setting: str, rows: pd.DataFrame, statistic: Statistic, glossary: Gl
     axes = plot_sweep(rows.assign(measure=words), setting, words)
     means = rows.groupby(["label", setting], sort=False)["value"].mean().unstack(setting)
     key = f"{setting}-{statistic.key}-{statistic.variable or 'all'}".replace(".", "-")
-    shown = in_columns(means.rename_axis(columns=None).reset_index(), missing="n/a")
+    shown = format_columns(means.rename_axis(columns=None).reset_index(), missing="n/a")
     term = glossary.of(statistic, statistic.define())
     alternative = f"{words} along {setting}, a line for each scheme: " + "; ".join(
         f"{label} from {values.iloc[0]:.3g} to {values.iloc[-1]:.3g}"
@@ -211,7 +216,7 @@ def _figure(setting: str, rows: pd.DataFrame, statistic: Statistic, glossary: Gl
 
 
 def _settings(swept: _Sweep) -> Section:
-    table = in_columns(swept.table, missing="n/a").rename(columns=capital)
+    table = format_columns(swept.table, missing="n/a").rename(columns=capital)
     return Section(
         "settings",
         "Every setting with each scheme",

@@ -6,17 +6,17 @@ import pandas as pd
 
 from riskweighted.common.found import NOT_SHOWN, is_found
 from riskweighted.common.numbers import exactly
-from riskweighted.evaluation.summary import (
+from riskweighted.evaluation.main_table import (
     FIT_COLUMNS,
     SummaryColumn,
     build_summary,
     summary_columns,
 )
-from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label, rows_of
+from riskweighted.evaluation.measure_rows import CONFIDENTIAL, Statistic, by_label, rows_of
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.measures.measure import Kind
 from riskweighted.runs.finished import FinishedRun
-from riskweighted.weights.names import UNWEIGHTED, is_centred
+from riskweighted.weights.scheme_names import UNWEIGHTED, is_centred
 
 __all__ = [
     "capital",

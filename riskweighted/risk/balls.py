@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from riskweighted.contract.distribution import fixed, has_mass, interval_masses
+from riskweighted.contract.distribution import has_mass, interval_masses, read_only
 from riskweighted.contract.synthesizer import ContractError, Draw, Synthesizer
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.statuses import AMOUNT, MISSING, find_statuses
@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # at run time it would load xarray
 
 __all__ = [
     "REPEATS",
-    "Counted",
+    "BallCounts",
     "DrawnBalls",
     "Inside",
     "drawn_balls",
@@ -103,7 +103,7 @@ def drawn_balls(
         drawn = (lower <= code) & (code <= upper) & ~empty
         released = (near[0] <= code) & (code <= near[1])
         points[code] = np.where(status == AMOUNT, released.astype(float) - drawn, 0.0)
-    lower, upper = (fixed(np.where(empty, values, end)) for end in (lower, upper))
+    lower, upper = (read_only(np.where(empty, values, end)) for end in (lower, upper))
     return DrawnBalls(lower, upper, rounding, drawn_as, status, empty, near, points)
 
 
@@ -237,7 +237,7 @@ class Inside:
         )
 
 
-class Counted:
+class BallCounts:
     """A model without ``mass``: of some draws (m,) the share in the ball, and the first one
     there.
     """

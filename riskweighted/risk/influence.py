@@ -15,10 +15,10 @@ import pandas as pd
 from riskweighted.common.checks import check_count, check_given, check_seed
 from riskweighted.common.errors import InputError
 from riskweighted.common.frames import require_columns
-from riskweighted.contract.drawing import spread_draws
+from riskweighted.contract.drawn_columns import spread_draws
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import make_world
-from riskweighted.risk.expected import own_masses, variable_terms
+from riskweighted.risk.expected_identification import own_masses, variable_terms
 from riskweighted.risk.kernels.draws import (
     add_to_left_out,
     add_to_moments,

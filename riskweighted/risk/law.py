@@ -17,16 +17,16 @@ import pandas as pd
 
 from riskweighted.common.frames import holds_numbers
 from riskweighted.contract.categories import codes_in
-from riskweighted.contract.distribution import fixed
+from riskweighted.contract.distribution import read_only
 from riskweighted.risk.balls import gives_mass
-from riskweighted.sequence.blocks import Block, Link
+from riskweighted.sequence.blocks import Block, ChainVariable
 from riskweighted.sequence.drawing import Thetas
+from riskweighted.sequence.edit_rule_kinds import Order
+from riskweighted.sequence.edit_rules import Structure
 from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.outcomes import is_missing
 from riskweighted.sequence.rounding import Ends, Rounding
-from riskweighted.sequence.rule_kinds import Order
-from riskweighted.sequence.rules import Structure
-from riskweighted.sequence.ruling import Ruling
+from riskweighted.sequence.rule_outcomes import RuleOutcomes
 
 __all__ = ["Law", "Questions", "Sets", "Space", "laws", "not_in_closed_form"]
 
@@ -53,7 +53,7 @@ class Sets(NamedTuple):
         besides += [(np.append(np.zeros(n), sign), low, high) for sign, low, high in other.besides]
         ends = Ends(
             *(
-                fixed(np.append(mine, theirs))
+                read_only(np.append(mine, theirs))
                 for mine, theirs in zip(self.ends, other.ends, strict=True)
             )
         )
@@ -74,7 +74,7 @@ class Space:
     """
 
     fit: Fit = field(repr=False)
-    link: Link = field(repr=False)
+    link: ChainVariable = field(repr=False)
     codes: tuple[float, ...] = ()
 
     @cached_property
@@ -221,7 +221,7 @@ class Space:
             sign = inside.astype(float) - (drawn & ~ends.empty)
             if sign.any():
                 besides.append((sign, low, high))
-        held = Ends(fixed(ends.lower), fixed(ends.upper), ends.empty)
+        held = Ends(read_only(ends.lower), read_only(ends.upper), ends.empty)
         return Sets(first, last, held, apart, np.broadcast_to(missing, n), tuple(besides))
 
     def around(self, numbers: np.ndarray, half: np.ndarray) -> Sets:
@@ -286,12 +286,12 @@ class Law:
         fit, link, n = space.fit, space.link, len(frame)
         left = np.ones(n)
         if link.structure is not None:
-            holds = link.structure.when.holds(frame).astype(float)
+            holds = link.structure.applies_if.holds(frame).astype(float)
             self._points.append(
                 (space.number(link.structure.value(fit.confidential[link.variable])), 1 - holds)
             )
             left = holds
-        ruling = Ruling.of(link, frame)
+        ruling = RuleOutcomes.of(link, frame)
         if ruling is not None:
             for place in np.unique(ruling.left.only[ruling.left.only >= 0]):
                 here = ruling.left.only == place
@@ -380,7 +380,7 @@ class Law:
             self._thetas[block.name], prepared
         )
 
-    def _of_levels(self, ruling: Ruling | None) -> np.ndarray | None:
+    def _of_levels(self, ruling: RuleOutcomes | None) -> np.ndarray | None:
         """The shares of levels (m, K) where implications rule some out; None elsewhere."""
         fit, block = self.space.fit, self.space.link.values
         levels = None if block is None else fit.blocks[block.name].categories

@@ -17,11 +17,11 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.frames import holds_numbers, with_columns
-from riskweighted.contract.drawing import spread_draws
+from riskweighted.contract.drawn_columns import spread_draws
 from riskweighted.intruder.statuses import AMOUNT
 from riskweighted.intruder.world import World, make_world
-from riskweighted.risk.expected import ExpectedRisk, expected_risk
-from riskweighted.risk.masses import ball_masses
+from riskweighted.risk.ball_masses import ball_masses
+from riskweighted.risk.expected_identification import ExpectedRisk, expected_risk
 from riskweighted.sequence.fit import Fit
 
 __all__ = ["COLUMNS", "RiskShares"]
@@ -111,7 +111,7 @@ class RiskShares:
         frame = with_columns(
             data, {name: data[name].take(order).set_axis(data.index) for name in names}
         )
-        exchanged = at_other_predictors(self.fit, frame)
+        exchanged = exchange_predictors(self.fit, frame)
         masses, mass = ball_masses(exchanged, self.world), np.zeros(len(data))
         for place in self.draws:
             theta: Any = exchanged.thetas(*place)
@@ -171,7 +171,7 @@ class RiskShares:
             yield kind, names, float(self._whole.risk[left].mean()), inside
 
 
-def at_other_predictors(fit: Fit, frame: pd.DataFrame) -> Fit:
+def exchange_predictors(fit: Fit, frame: pd.DataFrame) -> Fit:
     """A fit whose records have the predictors of a frame, which has the rows and the variables of
     its data.
     """

@@ -23,18 +23,25 @@ from riskweighted.common.text import as_argument
 from riskweighted.design.formulas import split_formula
 from riskweighted.disclosure.shuffle import released_patterns
 from riskweighted.evaluation.judgement import missed_checks, worst_misfits
-from riskweighted.evaluation.summary import CONVERGED, FITS
+from riskweighted.evaluation.main_table import CONVERGED, FITS
 from riskweighted.evaluation.verdicts import (
     FAIL,
     NOT_JUDGED,
     NOT_SHOWN,
     WARN,
     Verdict,
-    failed,
-    of_disclosure,
+    find_failures,
+    is_of_disclosure,
 )
-from riskweighted.measures import beyond
-from riskweighted.runs.amended import (
+from riskweighted.measures import disclosure_measures
+from riskweighted.runs.check_study import check_study
+from riskweighted.runs.derivation import (
+    RELEASE_OR_STRIKE,
+    check_derived,
+    told_by_rules,
+    undeclared_columns,
+)
+from riskweighted.runs.edit_study import (
     Table,
     as_chain,
     terms_of,
@@ -46,23 +53,21 @@ from riskweighted.runs.amended import (
     with_splines,
     without_columns,
 )
-from riskweighted.runs.checked import check_study
-from riskweighted.runs.derivation import RELEASE_OR_STRIKE, check_derived, told_by_rules, undeclared
 from riskweighted.runs.folder import CONCERNED
-from riskweighted.runs.lacking import lacking
-from riskweighted.runs.reasons import COUNTS, REASONS, largest, of_guesses, told_by
+from riskweighted.runs.lacking import find_lacks
+from riskweighted.runs.reasons import COUNTS, REASONS, is_inference_risk, largest, told_by
 from riskweighted.runs.refusals import COARSEN
-from riskweighted.runs.remarks import known_codes, likely_codes, with_unstated
 from riskweighted.runs.study import AUTO, Study, read_study
-from riskweighted.sampling.convergence import ESS_LIMIT, deciding
+from riskweighted.runs.undeclared import known_codes, likely_codes, with_unstated
+from riskweighted.sampling.convergence import ESS_LIMIT, deciding_rows
 from riskweighted.suggest.columns import look_at
 from riskweighted.suggest.evidence import RECORD_ID
 from riskweighted.suggest.kinds import kinds_of
-from riskweighted.suggest.suggestion import quoted, suggest
-from riskweighted.tuning.settings import find_target
-from riskweighted.weights.names import UNWEIGHTED, parse_scheme
+from riskweighted.suggest.suggestion import quote_name, suggest
+from riskweighted.tuning.tuning_settings import find_target
+from riskweighted.weights.scheme_names import UNWEIGHTED, parse_scheme
 
-__all__ = ["Advice", "advise", "applied"]
+__all__ = ["Advice", "advise", "apply_advice"]
 
 _WIDE, _NARROW = 0.5, 0.01  # relative radii beyond which one looks wrong
 _FEWEST_DRAWS, _MOST_DRAWS = 500, 10_000
@@ -129,7 +134,7 @@ def advise(
             _checked(study, data)
         return found
     reason = largest(verdicts, study.weights.schemes)
-    for each in [] if reason is None else failed(verdicts, reason.label):
+    for each in [] if reason is None else find_failures(verdicts, reason.label):
         said = {one.what for one in found}
         found += [
             one
@@ -139,7 +144,7 @@ def advise(
     return found or [*_codes(study, data, "")]
 
 
-def applied(
+def apply_advice(
     study: Study, data: pd.DataFrame, advice: Sequence[Advice]
 ) -> tuple[Study, list[Advice]]:
     """The study with all changes that are ours to make, checked as a run would check it, and which
@@ -219,7 +224,7 @@ def _giving_away(study: Study, data: pd.DataFrame) -> Iterator[Advice]:
     """Columns that give a synthesized variable away, and those that a rule gives away."""
     for _, why in told_by_rules(study, data):
         yield Advice(why, RELEASE_OR_STRIKE)
-    for names, how in undeclared(study, data):
+    for names, how in undeclared_columns(study, data):
         free = [name for name in names if name not in study.scenario.known]
         if free:
             last = free[-1:]
@@ -310,14 +315,14 @@ def _of_verdict(
     tables: Mapping[str, pd.DataFrame],
 ) -> Iterator[Advice]:
     key, failing = reason.statistic.key, reason.verdict == FAIL
-    if of_disclosure(reason) and reason.verdict == WARN:
+    if is_of_disclosure(reason) and reason.verdict == WARN:
         yield Advice(
             f"{reason.label}: warn: {reason.why}",
             "a release takes what is warned of; the sign-off sheet says it, and a person decides",
         )
-    elif of_disclosure(reason) and key == beyond.HIDDEN.key:
+    elif is_of_disclosure(reason) and key == disclosure_measures.HIDDEN.key:
         yield from _of_hidden(study, data, reason)
-    elif of_disclosure(reason):
+    elif is_of_disclosure(reason):
         yield from _of_disclosure(study, data, reason, tables)
     elif key == CONVERGED.statistic.key and not failing:
         yield Advice(
@@ -337,7 +342,7 @@ def _of_verdict(
             f"{reason.label}: {reason.statistic.key} is not judged",
             "the run did not measure it: its limit names what this study does not have",
         )
-    elif of_guesses(reason):
+    elif is_inference_risk(reason):
         yield from _of_risk(
             study, data, reason, tables.get("reasons", pd.DataFrame(columns=list(REASONS)))
         )
@@ -365,7 +370,7 @@ def _sought(reason: Verdict) -> str:
         )
     return (
         f"weights that keep to it: riskweighted tune STUDY.toml --target {as_argument(target)} "
-        f"--at-most {reason.limit.at_most:g}"
+        f"--target-max {reason.limit.at_most:g}"
     )
 
 
@@ -493,7 +498,7 @@ def _in_small_patterns(data: pd.DataFrame, names: Sequence[str], size: int) -> f
 
 def _of_convergence(study: Study, label: str, convergence: pd.DataFrame) -> Iterator[Advice]:
     """As many draws as the least effective sample size asks for, twice as many at least."""
-    rows = deciding(convergence[convergence["label"] == label])
+    rows = deciding_rows(convergence[convergence["label"] == label])
     sampling, least = study.sampling, rows["ess_bulk"].min()
     missed = int((rows["converged"].astype(str) != "True").sum())
     times = 2.0 if not least > 0 else max(2.0, 1.5 * ESS_LIMIT / float(least))
@@ -548,7 +553,7 @@ def _of_misfit(study: Study, data: pd.DataFrame, checks: pd.DataFrame) -> Iterat
     if codes:
         yield from codes
         return
-    lacks = lacking(study, data)
+    lacks = find_lacks(study, data)
     if lacks:
         yield from (Advice(f"{reason}; {lack.reason}", lack.what, lack.change) for lack in lacks)
         return
@@ -644,7 +649,7 @@ def _of_cost(
     tables: Mapping[str, pd.DataFrame],
 ) -> Iterator[Advice]:
     """Weaker weights where the unweighted fit keeps to the limit, otherwise another model."""
-    own = [each for each in failed(verdicts, UNWEIGHTED) if each.limit == reason.limit]
+    own = [each for each in find_failures(verdicts, UNWEIGHTED) if each.limit == reason.limit]
     figure = f"{reason.label}: {reason.statistic.key} is {reason.value:.3g}"
     if own and UNWEIGHTED in study.weights.schemes:
         yield from _of_misfit(study, data, tables["fit_check"])
@@ -697,4 +702,4 @@ def _straight(study: Study, data: pd.DataFrame) -> list[str]:
         return []
     terms = terms_of(split_formula(study.synthesizer.formula).right)
     columns = {column.name: column for column in look_at(data, only=study.synthesizer.columns)}
-    return [name for name, column in columns.items() if column.bends and quoted(name) in terms]
+    return [name for name, column in columns.items() if column.bends and quote_name(name) in terms]

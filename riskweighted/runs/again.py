@@ -12,22 +12,22 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError, RiskWeightedWarning, listing
-from riskweighted.common.folders import for_the_moment
+from riskweighted.common.folders import temporary_folder
 from riskweighted.common.progress import Reporter
 from riskweighted.common.replaced import REPLACED
 from riskweighted.data.io import DatasetWriter, read_table, write_table
 from riskweighted.measures.registry import measures
+from riskweighted.runs.evaluation_tables import evaluate_labels
 from riskweighted.runs.finished import FinishedRun
 from riskweighted.runs.folder import precisions, weights_table
-from riskweighted.runs.measured import measured
 from riskweighted.runs.memo import Memo, Store
 from riskweighted.runs.randomness import refuse_other_settings
 from riskweighted.runs.reasons import risk_reasons
 from riskweighted.runs.stages import Stages
-from riskweighted.runs.tuned import asking_study
+from riskweighted.runs.tuned_scheme import asking_study
 from riskweighted.runs.work import Work
-from riskweighted.sampling.judging import refuse_other_diagnostics
-from riskweighted.weights.names import UNWEIGHTED, stem_of
+from riskweighted.sampling.saved_diagnostics import refuse_other_diagnostics
+from riskweighted.weights.scheme_names import UNWEIGHTED, stem_of
 
 __all__ = ["not_made", "refuse_other_tables", "refuse_what_is_not_made", "work_of"]
 
@@ -95,7 +95,7 @@ def _made_of_fits(
                 raise not_made(path.relative_to(run.folder).as_posix())
     if precisions(work.fit(run.schemes[0])) != run.manifest["precision"]:
         raise not_made("the precision in manifest.json")
-    result, tables = measured(work)
+    result, tables = evaluate_labels(work)
     verdicts_of = replace(run, tables=tables).verdicts
     reasons = risk_reasons(work, verdicts_of)
     held = {
@@ -115,7 +115,7 @@ def _made_of_fits(
         ):
             raise not_made(f"confidential/{name}.csv")
     return {
-        name: as_read(table)
+        name: round_trip(table)
         for name, table in (tables | ({"reasons": reasons} if len(reasons) else {})).items()
     }
 
@@ -132,9 +132,9 @@ def work_of(run: FinishedRun, confidential: pd.DataFrame, reporter: Reporter) ->
     return Work(stages, confidential, Store(archives=archives), reporter)
 
 
-def as_read(table: pd.DataFrame) -> pd.DataFrame:
+def round_trip(table: pd.DataFrame) -> pd.DataFrame:
     """A table as its file is read."""
-    with for_the_moment() as folder:
+    with temporary_folder() as folder:
         path = folder / "table.csv"
         write_table(table, path, private=True)
         return read_table(path)

@@ -19,30 +19,30 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.atomic import keep, make_folder, recall, whole_file
-from riskweighted.common.cluster import connected, own_workers
+from riskweighted.common.cluster import connect_client, own_workers
 from riskweighted.common.datasets import Datasets
 from riskweighted.common.errors import InputError, RiskWeightedWarning
 from riskweighted.common.fingerprints import versions
 from riskweighted.contract.centring import CentredWeights
-from riskweighted.evaluation.expected import find_mechanism
+from riskweighted.evaluation.mechanism import find_mechanism
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import make_world
 from riskweighted.measures.context import Mechanism
-from riskweighted.measures.settings import EvaluationSettings
-from riskweighted.risk.expected import ExpectedRisk
+from riskweighted.measures.evaluation_settings import EvaluationSettings
+from riskweighted.risk.expected_identification import ExpectedRisk
 from riskweighted.runs.study import Study
 from riskweighted.sequence.fit import Fit
 from riskweighted.weights.functions import OfRows
 from riskweighted.weights.match import world_functions
-from riskweighted.weights.names import is_centred
+from riskweighted.weights.scheme_names import is_centred
 
 __all__ = [
     "ROOM",
     "SURVEY",
+    "BucketPool",
+    "BucketResult",
     "BucketTask",
-    "Joined",
-    "Pool",
-    "Told",
+    "JoinedBuckets",
     "bucket_rows",
     "fitted_rows",
     "functions_at",
@@ -126,7 +126,7 @@ def _unasked(records: np.ndarray) -> np.ndarray:
     raise AssertionError(f"weights of {len(records)} records are asked of a fit without functions")
 
 
-class Told(NamedTuple):
+class BucketResult(NamedTuple):
     """What a bucket's records come to under one label. Confidential.
 
     ``drawn``: the synthesized variables of every dataset, side by side; ``risk`` (n_b, 2 + B):
@@ -150,7 +150,7 @@ class Told(NamedTuple):
         return held.getvalue()
 
     @classmethod
-    def of(cls, content: bytes) -> "Told":
+    def of(cls, content: bytes) -> "BucketResult":
         """The same read back."""
         with np.load(io.BytesIO(content)) as held:
             drawn, risk, influence = (
@@ -187,8 +187,9 @@ class BucketTask:
     def __call__(
         self, number: int, records: pd.DataFrame | Path, weights: pd.DataFrame | Path
     ) -> bytes:
-        """`Told` of the records of a bucket with their risk weights (n_b, V), beside which survey
-        weights of mean 1 may stand in the column `SURVEY`; both as frames or as files of them.
+        """`BucketResult` of the records of a bucket with their risk weights (n_b, V), beside which
+        survey weights of mean 1 may stand in the column `SURVEY`; both as frames or as files of
+        them.
         """
         records = pd.read_parquet(records) if isinstance(records, Path) else records
         weights = pd.read_parquet(weights) if isinstance(weights, Path) else weights
@@ -212,7 +213,7 @@ class BucketTask:
         columns = {f"{_BLOCK}{place}": block for place, block in enumerate(risk.blocks)}
         table = pd.DataFrame({"own_mass": risk.own_mass, "outside": risk.outside, **columns})
         influence = pd.DataFrame() if mechanism.influence is None else mechanism.influence
-        return Told(pd.DataFrame(drawn), table, influence, risk.sizes).to_bytes()
+        return BucketResult(pd.DataFrame(drawn), table, influence, risk.sizes).to_bytes()
 
     def on(
         self,
@@ -235,7 +236,7 @@ class BucketTask:
 
 
 @dataclass(frozen=True)
-class Pool:
+class BucketPool:
     """Who works on buckets: this process, or the workers of a Dask ``client``, which see the same
     folders.
     """
@@ -248,13 +249,13 @@ class Pool:
         buckets: Iterable[tuple[int, pd.DataFrame, pd.DataFrame]],
         key: str,
         folder: Path | None,
-    ) -> Iterator[tuple[int, Told]]:
+    ) -> Iterator[tuple[int, BucketResult]]:
         """What a task gives of each bucket (its number, records and weights), as they come; in the
         working folder of a run what is done is kept by `key`, and not done again.
         """
         if folder is None:
             for number, records, weights in buckets:
-                yield number, Told.of(task(number, records, weights))
+                yield number, BucketResult.of(task(number, records, weights))
             return
         place = folder / f"told-{key[:32]}"
         make_folder(place, private=True)
@@ -262,11 +263,11 @@ class Pool:
         for number, records, weights in buckets:
             name = f"{number:06d}"
             if (content := recall(place / name, f"{key}/{name}")) is not None:
-                yield number, Told.of(content)
+                yield number, BucketResult.of(content)
             elif self.client is None:
                 content = task(number, records, weights)
                 keep(place / name, content, f"{key}/{name}")
-                yield number, Told.of(content)
+                yield number, BucketResult.of(content)
             else:
                 paths = [
                     _written(table, folder / "buckets", f"{key[:32]}-{name}-{what}")
@@ -278,7 +279,7 @@ class Pool:
             content = recall(place / name, f"{key}/{name}")
             if content is None:
                 raise InputError(f"the work on bucket {number + 1} was lost: run the study again")
-            yield number, Told.of(content)
+            yield number, BucketResult.of(content)
 
     def _by_workers(
         self, task: BucketTask, waiting: list[tuple[int, list[Path]]], place: Path, key: str
@@ -323,12 +324,12 @@ class Pool:
 @contextmanager
 def pool(
     workers: int | None, scheduler: str | None, folder: Path, of_sample: bool
-) -> Iterator[Pool]:
+) -> Iterator[BucketPool]:
     """Who works on the buckets of a run in a working `folder`; refuses workers for a file that is
     fitted whole, which has one bucket.
     """
     if workers is None and scheduler is None:
-        yield Pool()
+        yield BucketPool()
         return
     if not of_sample:
         raise InputError(
@@ -338,10 +339,10 @@ def pool(
     given = (
         own_workers(workers or 1, folder)
         if scheduler is None
-        else connected(scheduler, [folder], versions() | versions(_BESIDE))
+        else connect_client(scheduler, [folder], versions() | versions(_BESIDE))
     )
     with given as client:
-        yield Pool(client)
+        yield BucketPool(client)
 
 
 def _written(table: pd.DataFrame, folder: Path, name: str) -> Path:
@@ -359,7 +360,7 @@ def _done(task: BucketTask, number: int, paths: Sequence[Path], place: Path, key
         path.unlink(missing_ok=True)
 
 
-class Joined:
+class JoinedBuckets:
     """What all buckets come to under one label, in the order of the records. Confidential."""
 
     def __init__(self, data: pd.DataFrame, variables: Sequence[str], folder: Path | None) -> None:
@@ -369,7 +370,7 @@ class Joined:
         self._influence: list[str] = []
         self._blocks, self._sizes = np.zeros((0, 0)), np.zeros(0, dtype=np.int64)
 
-    def put(self, rows: np.ndarray, told: Told) -> None:
+    def put(self, rows: np.ndarray, told: BucketResult) -> None:
         """Take in a bucket of the records in some rows."""
         blocks = told.blocks
         if not self._rows:

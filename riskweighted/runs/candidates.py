@@ -19,7 +19,7 @@ from riskweighted.contract.synthesizer import (
     synthesizer_names,
 )
 from riskweighted.design.design import response_values
-from riskweighted.design.formulas import split_formula, straightened
+from riskweighted.design.formulas import drop_splines, split_formula
 from riskweighted.runs.models import build_chain, build_synthesizer
 from riskweighted.sampling.block_fit import PreparedModel, prepare_model
 from riskweighted.sampling.graphs import start_of
@@ -80,7 +80,7 @@ def find_candidates(
             yield Candidate(name, dict(settings), None, str(error))
             continue
         for variant in variants:
-            for text in dict.fromkeys((formula, straightened(formula))):
+            for text in dict.fromkeys((formula, drop_splines(formula))):
                 straight = "" if text == formula else text
                 try:
                     model = prepare_model(build_synthesizer(name, text, variant), confidential)

@@ -23,7 +23,7 @@ from riskweighted.common.progress import Reporter, default_reporter
 from riskweighted.common.seeds import Streams
 from riskweighted.common.settings import as_toml, to_table
 from riskweighted.contract.distribution import interval_masses
-from riskweighted.contract.drawing import spread_draws
+from riskweighted.contract.drawn_columns import spread_draws
 from riskweighted.contract.synthesizer import chain_names, synthesizer_names
 from riskweighted.evaluation.fit_check import FITS, MISFITS, check_fit, fit_verdict
 from riskweighted.intruder.scenario import Scenario
@@ -33,7 +33,7 @@ from riskweighted.runs.stages import Stages
 from riskweighted.runs.study import AUTO, Study
 from riskweighted.sampling.block_fit import PreparedModel
 from riskweighted.sampling.loo import K_LIMIT, LeaveOneOut, leave_one_out
-from riskweighted.sampling.settings import Sampling
+from riskweighted.sampling.sampling_settings import Sampling
 from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.fitting import fit_sequence
 from riskweighted.sequence.prepare import sequence_of

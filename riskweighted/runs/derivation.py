@@ -12,10 +12,10 @@ import pandas as pd
 
 from riskweighted.common.errors import DerivedWarning, InputError, listing
 from riskweighted.derivation.derived import REFUSE, derived, how_told
-from riskweighted.derivation.judging import COARSENING, PREDICTED, STATUS, UNIVERSE
+from riskweighted.derivation.disclosure_findings import COARSENING, PREDICTED, STATUS, UNIVERSE
 from riskweighted.runs.file_order import order_told
 from riskweighted.runs.study import AUTO, Study
-from riskweighted.sequence.rule_kinds import Rule, Structure
+from riskweighted.sequence.edit_rule_kinds import Rule, Structure
 
 __all__ = [
     "RELEASE_OR_STRIKE",
@@ -24,7 +24,7 @@ __all__ = [
     "refuse_order",
     "refuse_told_by_rules",
     "told_by_rules",
-    "undeclared",
+    "undeclared_columns",
 ]
 
 _ADVICE = (
@@ -79,11 +79,11 @@ def _remark(study: Study, row: Mapping[str, Any]) -> str:
     if row["rule"] == UNIVERSE:
         stated = (
             f"if nobody is asked there, a chain may say so: [synthesizer.variables.{target}] "
-            f'when = "..." of {listing(row["columns"])}'
+            f'applies_if = "..." of {listing(row["columns"])}'
         )
         return (
             f"{_named(study, row)}: {row['relation']} of the synthesized {target!r}; {stated}, "
-            'otherwise = "missing"'
+            'else_value = "missing"'
         )
     does = "predicts" if row["rule"] == PREDICTED else "tells something of"
     return f"{_named(study, row)} {does} the synthesized {target!r}: {how_told(row)}"
@@ -152,7 +152,9 @@ def refuse_order(study: Study, confidential: pd.DataFrame) -> None:
         raise InputError(line)
 
 
-def undeclared(study: Study, confidential: pd.DataFrame) -> Iterator[tuple[tuple[str, ...], str]]:
+def undeclared_columns(
+    study: Study, confidential: pd.DataFrame
+) -> Iterator[tuple[tuple[str, ...], str]]:
     """Columns that give a synthesized variable away and are not declared, and how they do."""
     for row in sorted(_told(study, confidential), key=lambda row: -float(row["recovered"])):
         if row["verdict"] == REFUSE and not _is_declared(study, row):
@@ -183,7 +185,7 @@ def _refusal(study: Study, row: Mapping[str, Any]) -> InputError:
     )
     universe = (
         f"; or, if who is asked is no secret, state it: [synthesizer.variables.{row['target']}] "
-        'when = "...", otherwise = ...'
+        'applies_if = "...", else_value = ...'
     )
     return InputError(
         f"{subject}; {_advice(one, doing)}{universe if row['rule'] == STATUS else ''}"
@@ -213,8 +215,8 @@ def _told(study: Study, confidential: pd.DataFrame) -> Iterator[dict[str, Any]]:
     under a guarantee also what is declared public does. ``hidden`` of a row: those of all of these
     columns that do not leave.
 
-    What a rule `when` states is a declaration, and relations among synthesized variables are rules
-    of the chain.
+    What a rule `applies_if` states is a declaration, and relations among synthesized variables are
+    rules of the chain.
     """
     leaving = study.unaltered(confidential)
     read = {
@@ -285,7 +287,9 @@ def _rules(study: Study) -> tuple[Rule, ...]:
 
 
 def _stated(study: Study) -> dict[str, set[str]]:
-    """By variable the columns that its rule `when` looks at."""
+    """By variable the columns that its rule `applies_if` looks at."""
     return {
-        rule.variable: set(rule.when.names) for rule in _rules(study) if isinstance(rule, Structure)
+        rule.variable: set(rule.applies_if.names)
+        for rule in _rules(study)
+        if isinstance(rule, Structure)
     }

@@ -20,33 +20,37 @@ import xarray as xr
 from threadpoolctl import threadpool_limits
 
 from riskweighted.common.datasets import Datasets
-from riskweighted.common.room import memory_peak
-from riskweighted.contract.layout import as_posterior, layout_of
+from riskweighted.common.resources import memory_peak
 from riskweighted.contract.synthesizer import Density
+from riskweighted.contract.vector_layout import as_posterior, layout_of
 from riskweighted.data.csv_text import CsvTable
 from riskweighted.disclosure.own_fit import COPIES, how_many
 from riskweighted.disclosure.own_folds import K
 from riskweighted.disclosure.refits import can_refit
 from riskweighted.evaluation.evaluate import evaluate_world
-from riskweighted.evaluation.expected import find_mechanism
 from riskweighted.evaluation.fit_check import check_fit, draws_for
+from riskweighted.evaluation.mechanism import find_mechanism
 from riskweighted.intruder.world import World, make_world
-from riskweighted.runs.beyond import attributed, told_of_hidden, weighting_of
-from riskweighted.runs.looked import looked_at
+from riskweighted.runs.disclosure_stage import (
+    attribution_of_label,
+    hidden_predictor_table,
+    weighting_of,
+)
+from riskweighted.runs.sample_checks import sample_size
 from riskweighted.runs.study import Study
 from riskweighted.runs.work import Work
 from riskweighted.sampling.block_fit import BlockFit, PreparedModel
+from riskweighted.sampling.compilation import compile_prepared
 from riskweighted.sampling.convergence import no_diagnostics
-from riskweighted.sampling.fitting import compile_prepared
-from riskweighted.sampling.laplace import Coordinates, Scaled, parts_of
-from riskweighted.sampling.settings import NUTS
+from riskweighted.sampling.laplace import Coordinates, ScaleMixtureDensity, parts_of
+from riskweighted.sampling.sampling_settings import NUTS
 from riskweighted.sequence.alphas import alphas_of
 from riskweighted.sequence.blocks import PreparedSequence
 from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.prepare import prepare_sequence, sequence_of
-from riskweighted.weights.names import UNWEIGHTED
+from riskweighted.weights.scheme_names import UNWEIGHTED
 
-__all__ = ["Estimate", "estimate_run"]
+__all__ = ["RunEstimate", "estimate_run"]
 
 _ROWS = 10_000  # on which steps are tried
 _DRAWS, _WALK = 20, 100  # tried; and what a run makes of expected risk
@@ -71,7 +75,7 @@ Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
-class Estimate:
+class RunEstimate:
     """What a run takes, within a factor of two of what was measured (`benchmarks/estimates.py`):
     processor seconds by step, bytes of ``memory`` at the peak and written to ``disk``.
     """
@@ -86,7 +90,7 @@ class Estimate:
         return sum(self.seconds.values())
 
 
-def estimate_run(work: Work) -> Estimate:
+def estimate_run(work: Work) -> RunEstimate:
     """Time, memory and disk of a run of a checked study, without what a choice of the model or the
     search for a target adds.
 
@@ -105,12 +109,12 @@ def estimate_run(work: Work) -> Estimate:
         further, written = _after(some, share)
         if some.fit is not None and some.fit.estimates and not some.fit.keeps_true_values:
             looked = len(work.confidential)
-            if work.rows is not None and looked > 2 * looked_at(work.study):
-                looked = looked_at(work.study)
+            if work.rows is not None and looked > 2 * sample_size(work.study):
+                looked = sample_size(work.study)
             of_looked = looked / len(some.world.confidential)
             further |= _disclosing(work, some, some.fit, of_looked, seconds | further)
     posteriors = _posteriors(work, some.fit)
-    return Estimate(
+    return RunEstimate(
         seconds | further, memory_peak() + _held(work) + posteriors, written + posteriors + _TABLES
     )
 
@@ -161,7 +165,7 @@ def _fitting(work: Work, model: PreparedModel) -> float:
 def _by_chains(density: Density, size: int, iterations: int, few: bool) -> float:
     """The search for the mode, and the chains."""
     of_iteration = _ROUND
-    if isinstance(density, Scaled) and density.starts is not None:
+    if isinstance(density, ScaleMixtureDensity) and density.starts is not None:
         of_iteration = _COMPONENTS_OF_FEW if few else _COMPONENTS
     of_search = size * (
         _SEARCH if getattr(density, "starts", None) is None else _SEARCH_FROM_STARTS
@@ -329,10 +333,10 @@ def _disclosing(
     )
     worlds = world, world.under(replace(study.weighting_scenario(), singletons="protect"))
     began = time.process_time()
-    attributed(UNWEIGHTED, study, fit, worlds, drawn, work.streams, refits=0)
+    attribution_of_label(UNWEIGHTED, study, fit, worlds, drawn, work.streams, refits=0)
     attributing = share * (time.process_time() - began)
     began = time.process_time()
-    list(told_of_hidden(UNWEIGHTED, study, fit, drawn, work.streams))
+    list(hidden_predictor_table(UNWEIGHTED, study, fit, drawn, work.streams))
     telling = time.process_time() - began
     copies = how_many(COPIES, study.sampling.chains * study.sampling.draws, len(work.confidential))
     each = max(attributing - _STAND_IN * of_copy, 0.0) + telling

@@ -12,7 +12,7 @@ import pandas as pd
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import holds_numbers
 from riskweighted.common.settings import to_table
-from riskweighted.disclosure.row_order import UNLIKELY, in_order, order_chance
+from riskweighted.disclosure.row_order import UNLIKELY, order_chance, rank_values
 from riskweighted.disclosure.shuffle import released_patterns
 from riskweighted.runs.study import Study
 
@@ -57,7 +57,7 @@ def states_order(units: np.ndarray, columns: pd.DataFrame) -> bool:
     order = np.argsort(units, kind="stable")
     same = units[order][1:] == units[order][:-1]
     rises = (
-        (np.diff(in_order(columns[name])[order]) > 0)[same].all()
+        (np.diff(rank_values(columns[name])[order]) > 0)[same].all()
         for name in columns
         if not columns[name].isna().any()
     )
@@ -177,7 +177,7 @@ def order_told(study: Study, confidential: pd.DataFrame) -> Iterator[str]:
         if name in spared or different < (_NEARLY_ALL if name in read else _MANY) * count:
             continue
         numbers = _whole_numbers(confidential[name])
-        numbers = in_order(confidential[name]) if numbers is None else numbers
+        numbers = rank_values(confidential[name]) if numbers is None else numbers
         if abs(places.corr(pd.Series(numbers), method="spearman")) >= _ALIKE:
             patterns = released_patterns(
                 confidential, [other for other in unaltered if other != name]

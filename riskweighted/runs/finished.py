@@ -22,7 +22,6 @@ from riskweighted.data.variable import TEXTS
 from riskweighted.data.variables import Variables
 from riskweighted.design.precision import LEVELS
 from riskweighted.evaluation.verdicts import OF_EACH, Verdict, find_verdicts
-from riskweighted.runs.card import run_card
 from riskweighted.runs.folder import (
     DATA_PATH,
     DESCRIBED,
@@ -37,8 +36,9 @@ from riskweighted.runs.folder import (
 )
 from riskweighted.runs.randomness import FILE, load_streams
 from riskweighted.runs.reasons import REASONS
+from riskweighted.runs.run_html import run_card
 from riskweighted.runs.study import Study, read_study
-from riskweighted.weights.names import stem_of
+from riskweighted.weights.scheme_names import stem_of
 
 if TYPE_CHECKING:
     import xarray as xr

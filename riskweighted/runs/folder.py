@@ -25,18 +25,18 @@ from riskweighted.data.io import DatasetWriter, write_table
 from riskweighted.data.parts import is_pattern
 from riskweighted.data.sidecar import sidecar_text
 from riskweighted.design.precision import LEVELS, in_words
-from riskweighted.evaluation.summary import CONVERGED, FIT_COLUMNS, FITS, summary_columns
-from riskweighted.evaluation.tables import COLUMNS, CONFIDENTIAL, Statistic
+from riskweighted.evaluation.main_table import CONVERGED, FIT_COLUMNS, FITS, summary_columns
+from riskweighted.evaluation.measure_rows import COLUMNS, CONFIDENTIAL, Statistic
 from riskweighted.evaluation.verdicts import INTRUDER, OF_EACH
 from riskweighted.runs.randomness import FILE, question, streams_bytes
-from riskweighted.weights.names import stem_of
+from riskweighted.weights.scheme_names import stem_of
 
 if TYPE_CHECKING:  # at run time it would load PyMC
     import xarray as xr
 
     from riskweighted.common.seeds import Streams
     from riskweighted.runs.study import Study
-    from riskweighted.runs.tuned import TunedScheme
+    from riskweighted.runs.tuned_scheme import TunedScheme
     from riskweighted.runs.work import Work
     from riskweighted.sequence.fit import Fit
 

@@ -12,16 +12,16 @@ import pandas as pd
 from riskweighted.common.frames import holds_numbers
 from riskweighted.common.settings import as_toml
 from riskweighted.design.formulas import sides
-from riskweighted.runs.amended import Table, as_chain, with_settings, without_columns
+from riskweighted.runs.edit_study import Table, as_chain, with_settings, without_columns
 from riskweighted.runs.study import Study
-from riskweighted.suggest.columns import Column, look_at
+from riskweighted.suggest.columns import ColumnSummary, look_at
 from riskweighted.suggest.evidence import LEVELS, NUMBER, PLAYING, UNIT_ID
 from riskweighted.suggest.kinds import kinds_of
-from riskweighted.suggest.roles import giving_away, may_leave, sampled, telling
+from riskweighted.suggest.roles import giving_away, information_by_column, may_leave, sample_records
 from riskweighted.suggest.suggestion import term_of
 from riskweighted.suggest.universes import Universe, find_universes
 
-__all__ = ["Lack", "lacking"]
+__all__ = ["Lack", "find_lacks"]
 
 
 class Lack(NamedTuple):
@@ -34,7 +34,7 @@ class Lack(NamedTuple):
     change: Any = None
 
 
-def lacking(study: Study, data: pd.DataFrame) -> list[Lack]:
+def find_lacks(study: Study, data: pd.DataFrame) -> list[Lack]:
     """What mends a misfit before another model does: units, universes and kinds, else the predictor
     that tells most.
     """
@@ -62,7 +62,7 @@ def lacking(study: Study, data: pd.DataFrame) -> list[Lack]:
     return found or list(_predictor(study, data, columns, used)) or list(_kinds(study, data, few))
 
 
-def _units(study: Study, columns: Mapping[str, Column], used: list[str]) -> Iterator[Lack]:
+def _units(study: Study, columns: Mapping[str, ColumnSummary], used: list[str]) -> Iterator[Lack]:
     """A variable that belongs to a unit, and an id of units that predicts."""
     for name in study.variables:
         if within := columns[name].found.within:
@@ -86,13 +86,13 @@ def _with_unit(table: Table, ids: list[str]) -> Table:
 
 
 def _universes(
-    study: Study, data: pd.DataFrame, columns: Mapping[str, Column], used: list[str]
+    study: Study, data: pd.DataFrame, columns: Mapping[str, ColumnSummary], used: list[str]
 ) -> Iterator[Lack]:
     """Gaps, and codes in their place, that another column tells, where the study has no rule."""
     leaving, stated = study.unaltered(data), study.synthesizer.settings.get("variables", {})
     distinct = {of.name: of.distinct for of in columns.values()}
     for place, name in enumerate(study.variables):
-        if "when" in stated.get(name, {}):
+        if "applies_if" in stated.get(name, {}):
             continue
         askers = [
             of.name
@@ -106,7 +106,11 @@ def _universes(
         )
         if rule is None:
             continue
-        lines = as_toml({"when": rule.when, "otherwise": rule.setting}).strip().replace("\n", ", ")
+        lines = (
+            as_toml({"applies_if": rule.when, "else_value": rule.setting})
+            .strip()
+            .replace("\n", ", ")
+        )
         free = rule.by in {*leaving, *study.variables[:place]}
         yield Lack(
             f"{name} is {rule.setting} wherever not {rule.when}, {100 * rule.covered:.0f} % of "
@@ -123,14 +127,14 @@ def _with_rule(table: Table, study: Study, rule: Universe, by: str) -> Table:
     """A rule of who is asked; a column that decides it predicts, too."""
     synthesizer = copy.deepcopy(as_chain(table, study)["synthesizer"])
     synthesizer.setdefault("variables", {}).setdefault(rule.variable, {}).update(
-        when=rule.when, otherwise=rule.setting
+        applies_if=rule.when, else_value=rule.setting
     )
     predictors = synthesizer.get("predictors", [])
     synthesizer["predictors"] = [*predictors, *([by] if by and by not in predictors else [])]
     return table | {"synthesizer": synthesizer}
 
 
-def _kinds(study: Study, data: pd.DataFrame, coded: list[Column]) -> Iterator[Lack]:
+def _kinds(study: Study, data: pd.DataFrame, coded: list[ColumnSummary]) -> Iterator[Lack]:
     """Codes that the model takes for amounts."""
     settings = str(study.synthesizer.formula or "")
     columns = {
@@ -156,18 +160,18 @@ def _with_kinds(table: Table, names: list[str]) -> Table:
 
 
 def _predictor(
-    study: Study, data: pd.DataFrame, columns: Mapping[str, Column], used: list[str]
+    study: Study, data: pd.DataFrame, columns: Mapping[str, ColumnSummary], used: list[str]
 ) -> Iterator[Lack]:
     """The column that tells most of the variables, where that is more than the weakest predictor
     tells.
     """
-    some = sampled(data)
+    some = sample_records(data)
     free = [
         of
         for of in columns.values()
         if of.usable and of.kind in (LEVELS, NUMBER) and of.name not in {*used, *study.variables}
     ]
-    told = telling(some, [*free, *(columns[name] for name in used)], study.variables)
+    told = information_by_column(some, [*free, *(columns[name] for name in used)], study.variables)
     weakest = min((name for name in used if name in told), key=told.__getitem__, default="")
     better = sorted(
         (of for of in free if told.get(of.name, 0.0) > max(told.get(weakest, 0.0), 0.0)),

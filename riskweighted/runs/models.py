@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from riskweighted.common.errors import InputError, listing
+from riskweighted.common.replaced import refuse_replaced
 from riskweighted.common.settings import as_table, as_tuples
 from riskweighted.common.units import Units
 from riskweighted.contract.synthesizer import Synthesizer, load_synthesizer
@@ -96,6 +97,7 @@ def build_chain(
     valid = [field for field in fields if field not in ("variables", "settings", "units")]
     unknown = [setting for setting in settings if setting not in (*valid, "variables")]
     if unknown:
+        refuse_replaced("setting", f"synthesizer.{unknown[0]}")
         raise InputError(
             f"synthesizer {name!r} has no setting {listing(unknown)}; valid are "
             f"{listing([*valid, 'variables'])}"

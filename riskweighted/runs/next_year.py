@@ -1,9 +1,9 @@
 """Next year's file by last year's study: what a person said stays, what was found is found again,
 what is no longer true is listed.
 
-The result is a table as `riskweighted.runs.amended` changes them, and lines that say what is new,
-gone or no longer true. A line holds rules as the study states them, counts, and no other value of
-the data.
+The result is a table as `riskweighted.runs.edit_study` changes them, and lines that say what is
+new, gone or no longer true. A line holds rules as the study states them, counts, and no other value
+of the data.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,23 +15,23 @@ import pandas as pd
 
 from riskweighted.common.checks import path_from, real_path
 from riskweighted.common.errors import InputError
-from riskweighted.common.found import is_found, marked
+from riskweighted.common.found import is_found, mark_found
 from riskweighted.common.settings import as_toml, read_toml
 from riskweighted.common.text import plain
 from riskweighted.data.variable import Variable
 from riskweighted.design.formulas import split_formula
-from riskweighted.runs.amended import Table, without_columns
+from riskweighted.runs.edit_study import Table, without_columns
 from riskweighted.runs.sections import SynthesizerSettings
 from riskweighted.runs.study import Study, read_study
-from riskweighted.sequence.rules import Rules, Structure
-from riskweighted.suggest.bounds import FoundBounds
-from riskweighted.suggest.columns import Column
+from riskweighted.sequence.edit_rules import Rules, Structure
+from riskweighted.suggest.columns import ColumnSummary
+from riskweighted.suggest.default_bounds import FoundBounds
 from riskweighted.suggest.evidence import PLAYING, TIME
 from riskweighted.suggest.kinds import check_kinds, kinds_of
 from riskweighted.suggest.suggestion import Suggestion, min_radius_of, radius_of
 from riskweighted.utility.regressions import split_regression
 
-__all__ = ["LastYear", "carried", "carried_text", "kinds_that_stay"]
+__all__ = ["LastYear", "carry_over", "carry_over_text", "kinds_that_stay"]
 
 # tables by column
 _BY_NAME = (
@@ -184,7 +184,7 @@ def _fit(last: LastYear) -> bool:
     return True
 
 
-def carried(
+def carry_over(
     last: LastYear,
     data: pd.DataFrame,
     suggestion: Suggestion,
@@ -219,7 +219,7 @@ def carried(
     return table, [*lines, *broken]
 
 
-def carried_text(table: Table, lines: Sequence[str], data: Path, like: Path) -> str:
+def carry_over_text(table: Table, lines: Sequence[str], data: Path, like: Path) -> str:
     """The study file: the lines as comments, and the table."""
     told = [f"# - {line}" for line in lines] or ["# - nothing: all that was stated holds"]
     head = [
@@ -289,7 +289,7 @@ def _regressed(text: str) -> set[str]:
     return set(split_formula(split_regression(text).plain).names)
 
 
-def _new_columns(last: LastYear, columns: Mapping[str, Column]) -> Iterator[str]:
+def _new_columns(last: LastYear, columns: Mapping[str, ColumnSummary]) -> Iterator[str]:
     if last.data is None:
         yield (
             "the data of last year are not there or cannot be read: which columns, levels and "
@@ -301,7 +301,7 @@ def _new_columns(last: LastYear, columns: Mapping[str, Column]) -> Iterator[str]
             yield f"new: column {plain(name)} ({column.kind}), which the study does not use"
 
 
-def _levels(last: LastYear, data: pd.DataFrame, columns: Sequence[Column]) -> Iterator[str]:
+def _levels(last: LastYear, data: pd.DataFrame, columns: Sequence[ColumnSummary]) -> Iterator[str]:
     """How many levels of columns in use are new or gone."""
     for column in columns:
         if last.data is None or column.name not in last.data or not column.enters_as_levels:
@@ -325,7 +325,9 @@ def _values(column: pd.Series) -> set[str]:
     }
 
 
-def _units(last: LastYear, data: pd.DataFrame, columns: Mapping[str, Column]) -> Iterator[str]:
+def _units(
+    last: LastYear, data: pd.DataFrame, columns: Mapping[str, ColumnSummary]
+) -> Iterator[str]:
     """Times at which a unit had one record, and has several."""
     unit = last.study.linking_column
     if unit is None or unit not in data or last.data is None or unit not in last.data:
@@ -372,7 +374,7 @@ def _found_again(
     more.
     """
     if is_found(value) and setting == "heaps":
-        return marked(list(held)) if (held := suggestion.shared.get(variable)) else None
+        return mark_found(list(held)) if (held := suggestion.shared.get(variable)) else None
     if (
         is_found(value)
         and setting in _AGAIN
@@ -408,7 +410,11 @@ _AGAIN = ("radius", "min_radius", "codes", "support")
 
 
 def _again(
-    value: list[Any], setting: str, column: Column, bounds: FoundBounds | None, lines: list[str]
+    value: list[Any],
+    setting: str,
+    column: ColumnSummary,
+    bounds: FoundBounds | None,
+    lines: list[str],
 ) -> Any:
     """What is found of a column now."""
     name, amounts = plain(column.name), column.amounts
@@ -424,18 +430,18 @@ def _again(
                 f"{len(value) - 1}): check them"
             )
         return (
-            marked([int(code) if float(code).is_integer() else code for code in codes])
+            mark_found([int(code) if float(code).is_integer() else code for code in codes])
             if codes
             else None
         )
     if setting == "support" and bounds is not None:
         return list(bounds.support)
     if setting == "min_radius":
-        return marked(least) if len(amounts) and (least := min_radius_of(column)) else None
+        return mark_found(least) if len(amounts) and (least := min_radius_of(column)) else None
     if setting == "radius" and len(amounts):
         radius, kind = radius_of(column)
         if kind == "absolute":
-            return marked(radius)
+            return mark_found(radius)
         lines.append(
             f"{name}: a radius of 20 % would do now; that of last year stays, in its units: "
             "check it"
@@ -457,7 +463,7 @@ def _products(table: Table, suggestion: Suggestion) -> Table:
         (of.when, of.levels) for of in of_now if {of.when, of.levels} <= named
     ):
         products.append(
-            marked([*pair, *(of.variable for of in of_now if (of.when, of.levels) == pair)])
+            mark_found([*pair, *(of.variable for of in of_now if (of.when, of.levels) == pair)])
         )
     # tables come last
     variables = {"variables": given.pop("variables")} if "variables" in given else {}
@@ -477,25 +483,26 @@ def _rules(table: Table, data: pd.DataFrame, suggestion: Suggestion) -> tuple[Ta
     if "formula" in given:
         return table, []
     codes = SynthesizerSettings.from_table(given, "synthesizer").codes
-    on_broken = given.get("on_broken", "error")
+    violations = given.get("violations", "error")
 
     def holds(what: str, **rule: Any) -> bool:
         """Whether a rule may stand; says what became of it."""
         try:
-            rules = Rules(suggestion.targets, codes=codes, on_broken=on_broken, **rule)
+            rules = Rules(suggestion.targets, codes=codes, violations=violations, **rule)
             rules.check(data)
             count = sum(exceptions for _, exceptions in rules.broken(data))
         except InputError as error:
             lines.append(f"no longer true, and left out: {what}: {error}")
             return False
         some = f"{count} record{'s break' if count != 1 else ' breaks'} it now"
-        if count and on_broken == "error":
+        if count and violations == "error":
             lines.append(f"no longer true, {some}, and left out: {what}")
         elif count:
             lines.append(
-                f"no longer true, {some}; kept, since on_broken leaves such records out: {what}"
+                f"no longer true, {some}; kept, since violations = 'exclude' leaves such "
+                f"records out: {what}"
             )
-        return not count or on_broken != "error"
+        return not count or violations != "error"
 
     for setting in _RULES:
         if setting in given:
@@ -509,10 +516,13 @@ def _rules(table: Table, data: pd.DataFrame, suggestion: Suggestion) -> tuple[Ta
             )
     variables = {name: dict(settings) for name, settings in given.get("variables", {}).items()}
     for name, settings in variables.items():
-        asked = {key: settings[key] for key in ("when", "otherwise") if key in settings}
+        asked = {key: settings[key] for key in ("applies_if", "else_value") if key in settings}
         structure = (
             Structure.read(
-                name, asked.get("when"), asked.get("otherwise"), f"synthesizer.variables.{name}"
+                name,
+                asked.get("applies_if"),
+                asked.get("else_value"),
+                f"synthesizer.variables.{name}",
             )
             if asked
             else None
@@ -524,7 +534,9 @@ def _rules(table: Table, data: pd.DataFrame, suggestion: Suggestion) -> tuple[Ta
         variables[name] = {key: value for key, value in settings.items() if key not in asked}
         rule = suggestion.asked_of(name)
         if rule is not None:
-            text = ", ".join(as_toml({"when": rule.when, "otherwise": "missing"}).splitlines())
+            text = ", ".join(
+                as_toml({"applies_if": rule.when, "else_value": "missing"}).splitlines()
+            )
             lines.append(
                 f"{plain(name)}: what holds now is {text}: declare it if it is a rule of the survey"
             )

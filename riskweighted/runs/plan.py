@@ -11,18 +11,18 @@ from threadpoolctl import threadpool_limits
 from riskweighted.derivation.find import MOST_COLUMNS, FoundStructure, find_structure
 from riskweighted.design.design import build_design
 from riskweighted.disclosure.shuffle import released_patterns
-from riskweighted.runs.bounds import told_of_bounds
-from riskweighted.runs.checked import check_study
-from riskweighted.runs.estimate import Estimate, estimate_run
-from riskweighted.runs.leaving import ids_first
+from riskweighted.runs.check_study import check_study
+from riskweighted.runs.estimate import RunEstimate, estimate_run
+from riskweighted.runs.found_bounds import found_bounds_remarks
 from riskweighted.runs.refusals import COARSEN
-from riskweighted.runs.remarks import remarks
+from riskweighted.runs.release_remarks import ids_first
 from riskweighted.runs.study import Study
+from riskweighted.runs.undeclared import remarks
 from riskweighted.sequence.blocks import Block, PreparedSequence
-from riskweighted.sequence.rule_kinds import Implied, Sum
+from riskweighted.sequence.edit_rule_kinds import Implied, Sum
 from riskweighted.suggest.kinds import kinds_of
 from riskweighted.weights.margins import world_shift
-from riskweighted.weights.names import is_centred
+from riskweighted.weights.scheme_names import is_centred
 
 __all__ = ["Plan", "plan_study"]
 
@@ -55,7 +55,7 @@ class Plan:
     mean_weight: dict[str, float]
     shift: dict[str, pd.DataFrame]
     sparse_levels: dict[str, tuple[str, ...]]
-    estimate: Estimate | None
+    estimate: RunEstimate | None
     models: dict[str, str] = field(default_factory=dict)
     rare: dict[str, int] = field(default_factory=dict)
     survey: dict[str, tuple[float, float]] = field(default_factory=dict)
@@ -132,7 +132,7 @@ def _planned(study: Study, confidential: pd.DataFrame, began: float, estimated: 
         staying=tuple(ids_first(staying, kinds)),
         remarks=(
             *remarks(work.study, looked_at, found, kinds),
-            *told_of_bounds(study, work.study),
+            *found_bounds_remarks(study, work.study),
         ),
         fitted=None if work.rows is None else len(work.rows),
         units=_units(work.study, work.confidential),

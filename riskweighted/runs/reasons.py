@@ -11,18 +11,20 @@ import pandas as pd
 
 from riskweighted.common.errors import SingletonWarning
 from riskweighted.common.numbers import exactly
-from riskweighted.evaluation.verdicts import FAIL, LEAVES, Verdict, failed, overall
-from riskweighted.measures import expected, identification
-from riskweighted.weights.names import UNWEIGHTED
+from riskweighted.evaluation.verdicts import FAIL, LEAVES, Verdict, find_failures, overall
+from riskweighted.measures import expected_measures, identification_measures
+from riskweighted.weights.scheme_names import UNWEIGHTED
 
 if TYPE_CHECKING:  # at run time they would load what samples
     from riskweighted.intruder.world import World
     from riskweighted.runs.work import Work
 
-__all__ = ["COUNTS", "REASONS", "largest", "of_guesses", "risk_reasons", "told_by"]
+__all__ = ["COUNTS", "REASONS", "is_inference_risk", "largest", "risk_reasons", "told_by"]
 
 REASONS = ("label", "key", "kind", "names", "share", "without", "records", "figure", "told", "what")
-_KEYS = frozenset(measure.key for measure in (*expected.MEASURES, *identification.MEASURES))
+_KEYS = frozenset(
+    measure.key for measure in (*expected_measures.MEASURES, *identification_measures.MEASURES)
+)
 _MOST, _LEAST = 12, 0.01  # rows that are kept, and their least share
 COUNTS = 0.1  # of a risk: a source that is worth leaving out
 
@@ -34,12 +36,12 @@ def largest(verdicts: Sequence[Verdict], schemes: Sequence[str]) -> Verdict | No
     for scheme in sorted(
         schemes, key=lambda scheme: (overall(verdicts, scheme) in LEAVES, scheme == UNWEIGHTED)
     ):
-        if reasons := failed(verdicts, scheme):
+        if reasons := find_failures(verdicts, scheme):
             return reasons[0]
     return None
 
 
-def of_guesses(verdict: Verdict) -> bool:
+def is_inference_risk(verdict: Verdict) -> bool:
     """Whether a limit that is exceeded is one of identification risk, which is inference."""
     return verdict.limit is not None and verdict.verdict == FAIL and verdict.statistic.key in _KEYS
 
@@ -58,7 +60,10 @@ def risk_reasons(work: "Work", verdicts: Sequence[Verdict]) -> pd.DataFrame:
         scheme for scheme in work.study.weights.schemes if not work.fit(scheme).keeps_true_values
     ]
     found = [
-        verdict for scheme in schemes for verdict in failed(verdicts, scheme) if of_guesses(verdict)
+        verdict
+        for scheme in schemes
+        for verdict in find_failures(verdicts, scheme)
+        if is_inference_risk(verdict)
     ]
     if not found or work.rows is not None:  # of a sample's fit nothing is looked for
         return pd.DataFrame(columns=list(REASONS))
@@ -86,7 +91,7 @@ def risk_reasons(work: "Work", verdicts: Sequence[Verdict]) -> pd.DataFrame:
 
 def _counted(work: "Work", verdict: Verdict) -> np.ndarray:
     """The records whose mean the limit is of, (n,); all of them where it is of no group."""
-    from riskweighted.risk.expected import isolated_records, top_values
+    from riskweighted.risk.expected_identification import isolated_records, top_values
     from riskweighted.risk.identification import confidential_risk
 
     if "isolated" in verdict.statistic.key:

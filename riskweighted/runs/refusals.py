@@ -9,8 +9,8 @@ import pandas as pd
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import own_value_for_each
-from riskweighted.evaluation.summary import CONVERGED
-from riskweighted.evaluation.tables import CONFIDENTIAL, Statistic, by_label
+from riskweighted.evaluation.main_table import CONVERGED
+from riskweighted.evaluation.measure_rows import CONFIDENTIAL, Statistic, by_label
 from riskweighted.evaluation.verdicts import (
     FAIL,
     LEAVES,
@@ -19,28 +19,28 @@ from riskweighted.evaluation.verdicts import (
     REFUSE,
     WARN,
     Verdict,
-    failed,
-    of_disclosure,
+    find_failures,
+    is_of_disclosure,
     overall,
 )
-from riskweighted.measures import beyond
+from riskweighted.measures import disclosure_measures
 from riskweighted.measures.released import UNIQUES
 from riskweighted.runs.derivation import refuse_derived
 from riskweighted.runs.folder import CONCERNED
 from riskweighted.runs.study import Study
-from riskweighted.weights.names import UNWEIGHTED
+from riskweighted.weights.scheme_names import UNWEIGHTED
 
 __all__ = [
     "CHECKS",
     "COARSEN",
     "Accepted",
     "Outlook",
-    "failing",
+    "find_failing",
+    "find_unaccepted",
     "identifying_columns",
     "outlook",
     "refusal",
     "share_of_uniques",
-    "unaccepted",
 ]
 
 _LONGEST_REASON = 300
@@ -61,7 +61,7 @@ class Accepted(NamedTuple):
     fail: str = ""
 
 
-class Judged(Protocol):
+class JudgedRun(Protocol):
     """A run, just made or read back."""
 
     @property
@@ -72,11 +72,11 @@ class Judged(Protocol):
     def tables(self) -> Mapping[str, pd.DataFrame]: ...
 
 
-Check = Callable[[Judged, pd.DataFrame | None, Sequence[str], Accepted], str | None]
+Check = Callable[[JudgedRun, pd.DataFrame | None, Sequence[str], Accepted], str | None]
 
 
 def _reproducible(
-    run: Judged, data: pd.DataFrame | None, schemes: Sequence[str], accepted: Accepted
+    run: JudgedRun, data: pd.DataFrame | None, schemes: Sequence[str], accepted: Accepted
 ) -> str | None:
     """A run whose noise a seed makes again."""
     public = run.study.data.embedded is not None
@@ -90,7 +90,7 @@ def _reproducible(
 
 
 def _uniques(
-    run: Judged, data: pd.DataFrame | None, schemes: Sequence[str], accepted: Accepted
+    run: JudgedRun, data: pd.DataFrame | None, schemes: Sequence[str], accepted: Accepted
 ) -> str | None:
     """A run that leaves too many records alone."""
     share, most = share_of_uniques(run), run.study.release.unique_share
@@ -116,7 +116,7 @@ def _uniques(
 
 
 def _convergence(
-    run: Judged, data: pd.DataFrame | None, schemes: Sequence[str], accepted: Accepted
+    run: JudgedRun, data: pd.DataFrame | None, schemes: Sequence[str], accepted: Accepted
 ) -> str | None:
     """Fits whose draws are not those of their posterior."""
     failed = {
@@ -134,7 +134,7 @@ def _convergence(
 
 
 def _disclosure(
-    run: Judged, data: pd.DataFrame | None, schemes: Sequence[str], accepted: Accepted
+    run: JudgedRun, data: pd.DataFrame | None, schemes: Sequence[str], accepted: Accepted
 ) -> str | None:
     """Schemes that give away more than the policy allows, or of which that is not judged, unless
     the study accepts it with a reason.
@@ -142,11 +142,11 @@ def _disclosure(
     for each in run.verdicts:
         if (
             each.label not in schemes
-            or not of_disclosure(each)
+            or not is_of_disclosure(each)
             or each.verdict not in (REFUSE, NOT_JUDGED, NOT_SHOWN)
         ):
             continue
-        if each.statistic.key == beyond.HIDDEN.key:
+        if each.statistic.key == disclosure_measures.HIDDEN.key:
             return each.why
         mends = (
             f"; what mends it: {each.cure} (the records concerned: {CONCERNED})"
@@ -164,7 +164,7 @@ def _disclosure(
 
 
 def _derived(
-    run: Judged, data: pd.DataFrame | None, schemes: Sequence[str], accepted: Accepted
+    run: JudgedRun, data: pd.DataFrame | None, schemes: Sequence[str], accepted: Accepted
 ) -> str | None:
     """Columns that give a synthesized variable away; a run has refused them before its fits."""
     try:
@@ -175,20 +175,20 @@ def _derived(
     return None
 
 
-def failing(run: Judged, schemes: Sequence[str]) -> list[str]:
+def find_failing(run: JudgedRun, schemes: Sequence[str]) -> list[str]:
     """The schemes that do not keep to the thresholds, whose model misfits, or that a limit could
     not judge.
     """
     return [scheme for scheme in schemes if overall(run.verdicts, scheme) not in LEAVES]
 
 
-def unaccepted(
-    run: Judged, data: pd.DataFrame | None, schemes: Sequence[str], accepted: Accepted
+def find_unaccepted(
+    run: JudgedRun, data: pd.DataFrame | None, schemes: Sequence[str], accepted: Accepted
 ) -> str | None:
     """Schemes that do not pass, unless somebody accepted that with a reason; and a reason where
     there is nothing to accept.
     """
-    named, reason = failing(run, schemes), accepted.fail
+    named, reason = find_failing(run, schemes), accepted.fail
     if reason and schemes and not named:
         return (
             f"accept-fail has a reason, and {listing(schemes)} "
@@ -201,7 +201,7 @@ def unaccepted(
         )
     if not named or reason.strip():
         return None
-    missed = [each for each in failed(run.verdicts, named[0]) if each.verdict not in LEAVES]
+    missed = [each for each in find_failures(run.verdicts, named[0]) if each.verdict not in LEAVES]
     why = dict.fromkeys(
         f"{_UNKEPT.get(each.verdict, each.verdict)} "
         f"{each.limit.name if each.limit else each.statistic.label}"
@@ -220,13 +220,16 @@ CHECKS: tuple[Check, ...] = (
     _uniques,
     _convergence,
     _disclosure,
-    unaccepted,
+    find_unaccepted,
     _derived,
 )
 
 
 def refusal(
-    run: Judged, data: pd.DataFrame | None, schemes: Sequence[str], accepted: Accepted | None = None
+    run: JudgedRun,
+    data: pd.DataFrame | None,
+    schemes: Sequence[str],
+    accepted: Accepted | None = None,
 ) -> str | None:
     """Why some schemes of a run may not leave; None where nothing stands against it.
 
@@ -248,7 +251,7 @@ class Outlook(NamedTuple):
     why: str = ""
 
 
-def outlook(run: Judged, data: pd.DataFrame | None = None) -> Outlook:
+def outlook(run: JudgedRun, data: pd.DataFrame | None = None) -> Outlook:
     """What `riskweighted release` will do with a run, asked as it asks; `data`: as in `refusal`."""
     study, schemes = run.study, run.study.weights.schemes
     shown = study.reproducible and study.data.embedded is not None
@@ -264,7 +267,7 @@ def outlook(run: Judged, data: pd.DataFrame | None = None) -> Outlook:
     return Outlook(leaving[0] if leaving else None, " --demonstration" if shown else "", against)
 
 
-def share_of_uniques(run: Judged) -> float:
+def share_of_uniques(run: JudgedRun) -> float:
     """Share of the records that are alone in their pattern of all unaltered released columns."""
     return float(by_label(run.tables["risk"], Statistic(UNIQUES.key))[CONFIDENTIAL])
 

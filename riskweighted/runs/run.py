@@ -12,7 +12,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from riskweighted.common.checks import check_given
-from riskweighted.common.folders import WorkingFolder, opened
+from riskweighted.common.folders import WorkingFolder, open_folder
 from riskweighted.common.native import Frame, as_pandas
 from riskweighted.common.progress import Reporter, default_reporter
 from riskweighted.evaluation.evaluate import Evaluation
@@ -20,21 +20,21 @@ from riskweighted.evaluation.fit_check import fit_verdict
 from riskweighted.evaluation.judgement import FITS, JUDGED
 from riskweighted.evaluation.verdicts import Verdict, find_verdicts, verdict_table
 from riskweighted.runs.buckets import pool
-from riskweighted.runs.card import run_card
-from riskweighted.runs.checked import check_study
+from riskweighted.runs.check_study import check_study
 from riskweighted.runs.choice import Choice, resolve_study, study_text
+from riskweighted.runs.evaluation_tables import evaluate_labels
 from riskweighted.runs.folder import check_replaceable, write_results
-from riskweighted.runs.guaranteed import guarantee_table
-from riskweighted.runs.measured import measured
+from riskweighted.runs.guarantee_checks import guarantee_table
 from riskweighted.runs.randomness import counting_earlier, run_streams
 from riskweighted.runs.reasons import risk_reasons
+from riskweighted.runs.run_html import run_card
 from riskweighted.runs.study import Study
-from riskweighted.runs.tuned import TunedScheme, meet_target
+from riskweighted.runs.tuned_scheme import TunedScheme, meet_target
 from riskweighted.runs.work import Work
-from riskweighted.sampling.convergence import deciding
+from riskweighted.sampling.convergence import deciding_rows
 from riskweighted.sequence.fit import Fit
-from riskweighted.weights.names import UNWEIGHTED
-from riskweighted.weights.schemes import in_order
+from riskweighted.weights.scheme_names import UNWEIGHTED
+from riskweighted.weights.schemes import order_schemes
 
 __all__ = ["Run", "run_study"]
 
@@ -70,7 +70,7 @@ class Run:
 
     @property
     def converged(self) -> bool:
-        return bool(deciding(self.convergence)["converged"].all())
+        return bool(deciding_rows(self.convergence)["converged"].all())
 
     @property
     def fits(self) -> bool | None:
@@ -136,7 +136,9 @@ def run_study(
     # Matrices here are small: more threads of BLAS wait for each other, and a sum that is split
     # over them does not repeat.
     with (
-        opened(Path(out), "a run", check_replaceable=check_replaceable, force=force) as working,
+        open_folder(
+            Path(out), "a run", check_replaceable=check_replaceable, force=force
+        ) as working,
         threadpool_limits(1),
     ):
         study = replace(study, sampling=replace(study.sampling, cores=cores))
@@ -160,7 +162,7 @@ def _run_in(working: WorkingFolder, work: Work, choice: Choice | None) -> Run:
     work.check_models()
     work, tuned = meet_target(work, working.folder)
     fits = _fit(work)
-    result, tables = measured(work)
+    result, tables = evaluate_labels(work)
     verdicts = find_verdicts(work.study.thresholds, tables, work.study.release.hidden)
     tables["verdicts"], reasons = verdict_table(verdicts), risk_reasons(work, verdicts)
     tables |= {"reasons": reasons} if len(reasons) else {}
@@ -190,7 +192,7 @@ def _run_in(working: WorkingFolder, work: Work, choice: Choice | None) -> Run:
 
 def _fit(work: Work) -> dict[str, Fit]:
     """The fits of all labels; one that weights are made of comes before these."""
-    schemes = in_order(work.study.weights.schemes)
+    schemes = order_schemes(work.study.weights.schemes)
     for number, scheme in enumerate(schemes, 1):
         work.fit(scheme, f" ({number} of {len(schemes)})")
     return {label: work.fit(label) for label in work.labels}

@@ -27,21 +27,21 @@ from riskweighted.common.checks import (
 )
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.settings import UNSAID, as_table, read_by, to_table
-from riskweighted.common.units import joined
+from riskweighted.common.units import join_units
 from riskweighted.design.formulas import split_formula
 from riskweighted.design.precision import Precision, precision_of
 from riskweighted.disclosure.policy import DisclosureSettings
-from riskweighted.measures.settings import EvaluationSettings
+from riskweighted.measures.evaluation_settings import EvaluationSettings
 from riskweighted.sequence.conditions import Condition
 from riskweighted.sequence.declared import stated_codes
 from riskweighted.sequence.rounding import DrawingSettings
 from riskweighted.suggest.evidence import FEW, KINDS, LEVELS, TIME
-from riskweighted.weights.names import DEPENDS, UNWEIGHTED, is_given, parse_scheme
+from riskweighted.weights.scheme_names import DEPENDS, UNWEIGHTED, is_given, parse_scheme
 
 if TYPE_CHECKING:
-    from riskweighted.data.layout import CsvLayout
+    from riskweighted.data.csv_layout import CsvLayout
     from riskweighted.data.variables import Variables
-    from riskweighted.tuning.settings import TuningSettings
+    from riskweighted.tuning.tuning_settings import TuningSettings
 
 __all__ = [
     "DataSettings",
@@ -74,7 +74,7 @@ class DataSettings:
     and how it is to be read.
 
     Of a csv that is not a plain one: ``delimiter``, ``decimal``, ``thousands``, ``encoding`` and
-    ``missing`` (`riskweighted.data.layout.CsvLayout`). ``variables``: a file that says what the
+    ``missing`` (`riskweighted.data.csv_layout.CsvLayout`). ``variables``: a file that says what the
     columns are (`riskweighted.Variables`), which may be the data file itself; codes that it
     declares to mean missing stay codes, and its labels leave with a release.
 
@@ -169,7 +169,7 @@ class DataSettings:
     @property
     def layout(self) -> "CsvLayout":
         """How a csv is laid out."""
-        from riskweighted.data.layout import CsvLayout
+        from riskweighted.data.csv_layout import CsvLayout
 
         given = {
             name: getattr(self, name) for name in ("delimiter", "decimal", "thousands", "encoding")
@@ -245,7 +245,9 @@ class DataSettings:
         """
         table = self._read(path, described, columns)
         return self.of_kinds(
-            table if self.where is None else taken(table, Condition.parse(self.where, "data.where"))
+            table
+            if self.where is None
+            else select_records(table, Condition.parse(self.where, "data.where"))
         )
 
     def _read(
@@ -273,7 +275,7 @@ class DataSettings:
                 return table
             beside = Path(str(path)).with_name(self.units.name) if path is not None else self.units
             units = read_table(beside if beside.is_file() else self.units, self.layout, said)
-            return joined(table, units, self.key)
+            return join_units(table, units, self.key)
         from riskweighted.data.embedded import load_embedded
 
         return load_embedded(str(self.embedded))
@@ -299,7 +301,7 @@ class DataSettings:
         )
 
 
-def taken(data: pd.DataFrame, where: Condition) -> pd.DataFrame:
+def select_records(data: pd.DataFrame, where: Condition) -> pd.DataFrame:
     """The records that meet a condition, with its misspelt texts refused."""
     misspelt = where.unknown_texts(data)
     if misspelt:
@@ -403,16 +405,17 @@ class WeightSettings:
     unless given here. ``cluster``: a column such as a household's number; every record then has the
     smallest weight of its cluster.
 
-    ``match``: of several synthesized variables, whose ball makes the weights of each: its "own",
+    ``risk_of``: of several synthesized variables, whose ball makes the weights of each: its own
+    ("each-variable"),
     the "joint" one of all, or those of listed subsets (`riskweighted.match_weights`).
 
     ``survey``: a column of survey weights, which are normalised to sum n and multiply the weights
     of every scheme in the likelihood (METHODS section 12). As a predictor instead, it is named in
     the synthesizer's formula.
 
-    ``target`` and ``at_most``: the run adds the scheme that meets it at the least ``loss``, along
-    one ``family`` or all (`riskweighted.tuning.tune.tune`); that looks at the data. ``keep``:
-    constraints beside it, what other figures shall not exceed.
+    ``target`` and ``target_max``: the run adds the scheme that meets it at the least ``loss``,
+    along one ``family`` or all (`riskweighted.tuning.tune.tune`); that looks at the data.
+    ``constraints``: what other figures shall not exceed beside it.
 
     ``intruder``: of several (``[[intruders]]``) against whom the weights protect, by default the
     first; "worst": against all, by the largest risk over them.
@@ -436,11 +439,11 @@ class WeightSettings:
         metadata=read_by("prepared", why="survey weights multiply what the weights come to"),
     )
     target: str | None = field(default=None, metadata=_SOUGHT)
-    at_most: float | None = field(default=None, metadata=_SOUGHT)
+    target_max: float | None = field(default=None, metadata=_SOUGHT)
     family: str | None = field(default=None, metadata=_SOUGHT)
     loss: str = field(default="U_m", metadata=_SOUGHT)
-    keep: Mapping[str, float] = field(default_factory=dict, hash=False, metadata=_SOUGHT)
-    match: str | Sequence[Sequence[str]] = "own"
+    constraints: Mapping[str, float] = field(default_factory=dict, hash=False, metadata=_SOUGHT)
+    risk_of: str | Sequence[Sequence[str]] = "each-variable"
     intruder: str | None = field(default=None, metadata=_IN_SCENARIO)
     file: Path | None = field(default=None, metadata=_WHERE)
     depends: str | None = field(
@@ -459,13 +462,13 @@ class WeightSettings:
             raise InputError("schemes names none; name at least one weighting scheme")
         check_number(self.scale, "scale", least=0)
         check_number(self.shift, "shift")
-        if not isinstance(self.match, str):
+        if not isinstance(self.risk_of, str):
             object.__setattr__(
                 self,
-                "match",
+                "risk_of",
                 tuple(
-                    check_names(subset, "a subset of match")
-                    for subset in check_sequence(self.match, "match")
+                    check_names(subset, "a subset of risk_of")
+                    for subset in check_sequence(self.risk_of, "risk_of")
                 ),
             )
         if self.file is not None:
@@ -494,16 +497,16 @@ class WeightSettings:
     def _check_target(self) -> None:
         for name in ("target", "family", "loss"):
             check_text(getattr(self, name), name, optional=name != "loss")
-        if (self.target is None) != (self.at_most is None):
-            raise InputError("target and at_most go together: give both, or neither")
+        if (self.target is None) != (self.target_max is None):
+            raise InputError("target and target_max go together: give both, or neither")
         if self.target is None:
             if self.family is not None:
                 raise InputError(
-                    f"family {self.family!r} is that of a target: give target and at_most too"
+                    f"family {self.family!r} is that of a target: give target and target_max too"
                 )
-            if self.keep:
+            if self.constraints:
                 raise InputError(
-                    "keep holds constraints beside a target: give target and at_most too"
+                    "constraints stand beside a target: give target and target_max too"
                 )
             return
         if UNWEIGHTED not in self.schemes:
@@ -525,11 +528,13 @@ class WeightSettings:
     @property
     def tuning(self) -> "TuningSettings | None":
         """What is asked of the search for a scheme, checked; None without a target."""
-        if self.target is None or self.at_most is None:
+        if self.target is None or self.target_max is None:
             return None
-        from riskweighted.tuning.settings import TuningSettings
+        from riskweighted.tuning.tuning_settings import TuningSettings
 
-        return TuningSettings(self.target, self.at_most, self.family, self.loss, keep=self.keep)
+        return TuningSettings(
+            self.target, self.target_max, self.family, self.loss, constraints=self.constraints
+        )
 
 
 @dataclass(frozen=True)
@@ -543,14 +548,14 @@ class ReleaseSettings:
     are alone on the unaltered released columns, `release` asks for an explicit acceptance.
 
     ``shuffle``: values leave shuffled within the patterns of all unaltered released columns, anew
-    for every dataset (METHODS section 13.4); ``shuffle = false`` needs the reason ``unshuffled``,
-    which stands on the sign-off sheet. Whole rows leave in a random order always. ``unit``: a
-    column such as a household's number, whose rows move together, and stay together where it is
-    released; without it the ``cluster`` of the evaluation or of the weights. ``hidden``:
-    predictors, and columns of rules, that are not released and may be told by the datasets all the
-    same, each with the reason why, which stands on the sign-off sheet. ``derived``: columns that
-    may leave, or be read by the model, although they give a synthesized variable away
-    (`riskweighted.derived`), or the order of the file, with reasons in the same way.
+    for every dataset (METHODS section 13.4); ``shuffle = false`` needs the reason
+    ``unshuffled_reason``, which stands on the sign-off sheet. Whole rows leave in a random order
+    always. ``unit``: a column such as a household's number, whose rows move together, and stay
+    together where it is released; without it the ``cluster`` of the evaluation or of the weights.
+    ``hidden``: predictors, and columns of rules, that are not released and may be told by the
+    datasets all the same, each with the reason why, which stands on the sign-off sheet.
+    ``derived``: columns that may leave, or be read by the model, although they give a synthesized
+    variable away (`riskweighted.derived`), or the order of the file, with reasons in the same way.
     ``disclosure``: what a release may give away beyond inference (`DisclosureSettings`).
     """
 
@@ -570,7 +575,7 @@ class ReleaseSettings:
     )
     unique_share: float = field(default=0.05, metadata=_WRITTEN)
     shuffle: bool = field(default=True, metadata=_JUDGED)
-    unshuffled: str | None = field(default=None, metadata=_WRITTEN)
+    unshuffled_reason: str | None = field(default=None, metadata=_WRITTEN)
     unit: str | None = field(default=None, metadata=_JUDGED)
     hidden: Mapping[str, str] = field(
         default_factory=dict, metadata=read_by("checked", why="a declared column is not refused")
@@ -594,11 +599,12 @@ class ReleaseSettings:
             raise InputError(f"unique_share must lie between 0 and 1, got {self.unique_share!r}")
         if not isinstance(self.shuffle, bool):
             raise InputError(f"shuffle must be true or false, got {self.shuffle!r}")
-        for name in ("unshuffled", "unit"):
+        for name in ("unshuffled_reason", "unit"):
             check_text(getattr(self, name), name, optional=True)
-        if self.shuffle == bool((self.unshuffled or "").strip()):
+        if self.shuffle == bool((self.unshuffled_reason or "").strip()):
             raise InputError(
-                'shuffle = false and unshuffled = "the reason" go together: give both, or neither'
+                'shuffle = false and unshuffled_reason = "the reason" go together: give both, or '
+                "neither"
             )
         object.__setattr__(self, "hidden", check_reasons(self.hidden, "hidden"))
         object.__setattr__(self, "derived", check_reasons(self.derived, "derived"))

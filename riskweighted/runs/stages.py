@@ -24,7 +24,7 @@ from riskweighted.common.fingerprints import versions
 from riskweighted.common.seeds import Streams
 from riskweighted.common.units import Units
 from riskweighted.contract.centring import Centring
-from riskweighted.evaluation.tables import CONFIDENTIAL
+from riskweighted.evaluation.measure_rows import CONFIDENTIAL
 from riskweighted.guarantee.statement import Guarantee
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.runs.sections import (
@@ -35,8 +35,8 @@ from riskweighted.runs.sections import (
 )
 from riskweighted.runs.study import Study
 from riskweighted.sampling.block_fit import PreparedModel
-from riskweighted.sampling.settings import Sampling
-from riskweighted.weights.names import UNWEIGHTED
+from riskweighted.sampling.sampling_settings import Sampling
+from riskweighted.weights.scheme_names import UNWEIGHTED
 from riskweighted.weights.schemes import is_by_risk, scheme_source, uses_scenario
 
 __all__ = ["STAGES", "Stage", "Stages", "fit_key", "is_read"]

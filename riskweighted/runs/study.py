@@ -44,9 +44,9 @@ from riskweighted.runs.sections import (
     SynthesizerSettings,
     WeightSettings,
 )
-from riskweighted.sampling.settings import Sampling
+from riskweighted.sampling.sampling_settings import Sampling
 from riskweighted.sequence.declared import Chain
-from riskweighted.weights.names import UNWEIGHTED, parse_scheme
+from riskweighted.weights.scheme_names import UNWEIGHTED, parse_scheme
 from riskweighted.weights.subsets import match_subsets, scheme_subsets
 
 if TYPE_CHECKING:
@@ -260,9 +260,9 @@ class Study:
 
     def _check_variables(self) -> None:
         """Refuse settings of variables that are not synthesized."""
-        match_subsets(self.weights.match, self.variables)
+        match_subsets(self.weights.risk_of, self.variables)
         for scheme in self.weights.schemes:
-            scheme_subsets(scheme, self.weights.match, self.variables)
+            scheme_subsets(scheme, self.weights.risk_of, self.variables)
         given = self.release.precision if isinstance(self.release.precision, Mapping) else {}
         strange = [name for name in given if name not in self.variables]
         if strange:
@@ -525,7 +525,7 @@ class Study:
         file = file or self.weights.file
         if file is None:
             return self.coarsened(data)
-        from riskweighted.weights.given import joined_weights  # loads kernels
+        from riskweighted.weights.user_weights import joined_weights  # loads kernels
 
         return self.coarsened(joined_weights(data, file))
 
@@ -549,7 +549,7 @@ class Study:
         sections = {name: table for name, table in to_table(self).items() if name != "data"}
         told = f"{sections} {self.data.where} {list(self.data.kinds)}"
         if self.weights.file is not None:
-            from riskweighted.weights.given import id_of_weights
+            from riskweighted.weights.user_weights import id_of_weights
 
             told += f" {id_of_weights(self.weights.file)}"
         return [name for name in names if name in told]
@@ -585,9 +585,9 @@ def make_study(settings: Mapping[str, Any], folder: Path | None = None) -> Study
 def _check_names(study: Study) -> None:
     """Refuse schemes, a target and regressions that no data could suit, before any are read."""
     from riskweighted.utility.regressions import split_regression
-    from riskweighted.weights.schemes import in_order
+    from riskweighted.weights.schemes import order_schemes
 
-    in_order(study.weights.schemes)
+    order_schemes(study.weights.schemes)
     _ = study.weights.tuning
     for formula in [*study.evaluation.regressions, *filter(None, [study.evaluation.regression])]:
         split_formula(split_regression(formula).plain)

@@ -3,7 +3,7 @@ the stages before it.
 
 The one place that knows how weights, fits, datasets and evaluations are made. A run keeps them in
 memory, and the fits of blocks in its working folder, from which an interrupted run goes on; a
-worker of a sweep keeps what other cells may need (`riskweighted.sweeps.work`).
+worker of a sweep keeps what other cells may need (`riskweighted.sweeps.cell_work`).
 """
 
 import hashlib
@@ -25,48 +25,48 @@ from riskweighted.common.fingerprints import fingerprint
 from riskweighted.common.frames import with_columns
 from riskweighted.common.progress import Advance, Quiet, Reporter
 from riskweighted.common.seeds import Streams, seed_for
-from riskweighted.common.survey import checked_survey
+from riskweighted.common.survey_weights import checked_survey
 from riskweighted.contract.centring import CentredWeights
 from riskweighted.data.parts import FITTED
 from riskweighted.evaluation.evaluate import Evaluation, evaluate_world
-from riskweighted.evaluation.expected import expected_seed, find_mechanism
 from riskweighted.evaluation.fit_check import COLUMNS as CHECKED, check_fit
-from riskweighted.evaluation.tables import CONFIDENTIAL, as_table
+from riskweighted.evaluation.measure_rows import CONFIDENTIAL, as_table
+from riskweighted.evaluation.mechanism import expected_seed, find_mechanism
 from riskweighted.intruder.world import World, make_world
 from riskweighted.measures.context import Mechanism
 from riskweighted.risk.matching import mean_risk_and_matches
-from riskweighted.runs.beyond import Disclosed, attributed
-from riskweighted.runs.bounds import bounded
 from riskweighted.runs.buckets import (
     SURVEY,
+    BucketPool,
     BucketTask,
-    Joined,
-    Pool,
+    JoinedBuckets,
     bucket_rows,
     fitted_rows,
     functions_at,
     refuse_of_sample,
     without_functions,
 )
-from riskweighted.runs.looked import disclosed_of_sample
+from riskweighted.runs.disclosure_stage import Disclosed, attribution_of_label
+from riskweighted.runs.found_bounds import add_found_bounds
 from riskweighted.runs.memo import Store
+from riskweighted.runs.sample_checks import disclosed_of_sample
 from riskweighted.runs.stages import STAGES, Stages, fit_key
 from riskweighted.runs.study import Study
-from riskweighted.sampling.fitting import compile_prepared
+from riskweighted.sampling.compilation import compile_prepared
 from riskweighted.sampling.nuts import share_of
-from riskweighted.sampling.settings import Sampling
+from riskweighted.sampling.sampling_settings import Sampling
 from riskweighted.sequence.alphas import functions_of
 from riskweighted.sequence.baselines import prepare_baseline
 from riskweighted.sequence.blocks import PreparedSequence
 from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.fitting import fit_sequence
-from riskweighted.sequence.prepare import prepare_sequence, taught
+from riskweighted.sequence.prepare import add_learned_scores, prepare_sequence
 from riskweighted.sequence.saved import read_fit
 from riskweighted.sequence.tasks import BlockTask, block_tasks, fit_tasks
 from riskweighted.utility.regressions import Analysis, checked_regression
 from riskweighted.weights.families import Fits
 from riskweighted.weights.match import world_weighting, world_weights
-from riskweighted.weights.names import UNWEIGHTED, is_centred
+from riskweighted.weights.scheme_names import UNWEIGHTED, is_centred
 from riskweighted.weights.schemes import is_by_risk, scheme_source
 
 __all__ = ["Work"]
@@ -90,7 +90,7 @@ class Work:
     reporter: Reporter = field(default_factory=Quiet, repr=False)
     cores: int | None = None
     compiled: list[float] = field(default_factory=list, repr=False)
-    pool: Pool = field(default_factory=Pool, repr=False)
+    pool: BucketPool = field(default_factory=BucketPool, repr=False)
 
     @classmethod
     def of(cls, study: Study, confidential: pd.DataFrame, folder: Path | None = None) -> "Work":
@@ -98,7 +98,7 @@ class Work:
         folder of its run.
         """
         return cls(
-            Stages(bounded(study, confidential), repr(study.data)),
+            Stages(add_found_bounds(study, confidential), repr(study.data)),
             confidential,
             Store(folder=folder),
         )
@@ -237,7 +237,7 @@ class Work:
         tables = (
             (number, self.confidential.iloc[of], weights.iloc[of]) for number, of in enumerate(rows)
         )
-        joined = Joined(self.confidential, self.study.variables, self.store.folder)
+        joined = JoinedBuckets(self.confidential, self.study.variables, self.store.folder)
         with self.reporter.step(f"drawing and measuring {label}") as advance:
             told = self.pool.each(self.task(label), tables, key, self.store.folder)
             for done, (number, each) in enumerate(told, 1):
@@ -393,7 +393,7 @@ class Work:
         if label in study.baselines:
             return fit_sequence(self.prepared(label), None, Sampling())
         alphas = self.of_fitted(self.weighting(label))
-        prepared = taught(self.prepared(), self.of_fitted(self.weights(label)))
+        prepared = add_learned_scores(self.prepared(), self.of_fitted(self.weights(label)))
         archive = self.store.archives.get(self.stages.key("fit", label))
         if archive is not None:
             return read_fit(
@@ -560,7 +560,9 @@ class Work:
             fit = self.fit(label)
             drawn = self.drawn(label)
             worlds = (self.world(), self.world("weighing"))
-            table = attributed(label, self.study, fit, worlds, drawn, self.streams, progress)
+            table = attribution_of_label(
+                label, self.study, fit, worlds, drawn, self.streams, progress
+            )
             return Disclosed.of(label, self.study, fit, drawn, self.streams, table)
 
         return self.store.once(("disclosed", label, self.stages.key("disclosed", label)), make)

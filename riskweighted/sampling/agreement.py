@@ -13,7 +13,6 @@ import pandas as pd
 
 from riskweighted.contract.centring import Centring
 from riskweighted.contract.distribution import draw_values
-from riskweighted.contract.layout import layout_of
 from riskweighted.contract.synthesizer import (
     Blueprint,
     ContractError,
@@ -21,6 +20,7 @@ from riskweighted.contract.synthesizer import (
     Synthesizer,
     keeps_true_values,
 )
+from riskweighted.contract.vector_layout import layout_of
 from riskweighted.sampling.graphs import Records, WeightedSum
 from riskweighted.sampling.laplace import heights_of
 

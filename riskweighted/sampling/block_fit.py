@@ -18,13 +18,12 @@ import xarray as xr
 from riskweighted.common.errors import ExplosionWarning, InputError
 from riskweighted.common.fingerprints import fingerprint
 from riskweighted.common.frames import as_floats
-from riskweighted.common.survey import checked_survey
+from riskweighted.common.survey_weights import checked_survey
 from riskweighted.contract.categories import categories_of, target_numbers
 from riskweighted.contract.centring import Centring
-from riskweighted.contract.distribution import Records, draw_values, fixed
+from riskweighted.contract.distribution import Records, draw_values, read_only
 from riskweighted.contract.equations import Regression
 from riskweighted.contract.intervals import Places, places_of
-from riskweighted.contract.layout import layout_of
 from riskweighted.contract.synthesizer import (
     Blueprint,
     Density,
@@ -33,23 +32,24 @@ from riskweighted.contract.synthesizer import (
     Synthesizer,
     keeps_true_values,
 )
+from riskweighted.contract.vector_layout import layout_of
 from riskweighted.design.precision import find_precision
 from riskweighted.guarantee.clip import Censoring, censor
-from riskweighted.guarantee.ledger import CHANGED, LEDGER, entropy_of, opened
+from riskweighted.guarantee.ledger import CHANGED, LEDGER, entropy_of, open_ledger
 from riskweighted.guarantee.statement import Guarantee, Statement
 from riskweighted.sampling.centred import CentredTerm
 from riskweighted.sampling.clipped import ClipTerm
-from riskweighted.sampling.convergence import deciding, no_diagnostics
+from riskweighted.sampling.convergence import deciding_rows, no_diagnostics
 from riskweighted.sampling.laplace import mode_of
-from riskweighted.sampling.saving import data_hash, read_sealed, sealed, weights_hash
+from riskweighted.sampling.saving import data_hash, read_sealed, seal, weights_hash
 
 __all__ = [
     "FAR",
     "BlockFit",
     "OfFile",
     "PreparedModel",
-    "at_mode",
     "built",
+    "find_block_mode",
     "plug_in",
     "prepare_model",
     "refuse_survey",
@@ -163,7 +163,7 @@ class BlockFit:
     def converged(self) -> bool:
         """Whether every judged quantity passed: R-hat within its limit, bulk ESS >= 100, at most .5
         % of the draws divergent; or k-hat <= 0.7 and ESS >= 100."""
-        return bool(deciding(self.diagnostics)["converged"].all())
+        return bool(deciding_rows(self.diagnostics)["converged"].all())
 
     @property
     def estimates(self) -> bool:
@@ -193,7 +193,7 @@ class BlockFit:
     @cached_property
     def y(self) -> np.ndarray:
         """The confidential target as such numbers, (n,), which nobody can change."""
-        return fixed(self.numbers(self.confidential))
+        return read_only(self.numbers(self.confidential))
 
     def distribution(self, theta: Draw) -> Records:
         """The distribution of every record's value given parameters."""
@@ -340,7 +340,7 @@ class BlockFit:
         made_for = data_hash(self.synthesizer, self.data or fingerprint(self.confidential))
         guarantee = {} if self.censoring is None else {"guarantee": self.censoring.digest()}
         centred = {} if self.centring is None else {"centred": self.centring.label}
-        return sealed(
+        return seal(
             stored.assign_attrs(
                 made_for=made_for,
                 weights=weights_hash(self.weights),
@@ -365,7 +365,7 @@ def built(
     return through_jax(synthesizer, prepared, blueprint, centring)
 
 
-def at_mode(fit: BlockFit) -> tuple[Layout, Density, np.ndarray] | None:
+def find_block_mode(fit: BlockFit) -> tuple[Layout, Density, np.ndarray] | None:
     """What the one vector of the fit stands for, its log density and the mode of it, (d,); None
     where its synthesizer states no density.
     """
@@ -383,7 +383,7 @@ def plug_in(fit: BlockFit) -> dict[str, np.ndarray]:
     """The parameters at the mode of the fit's pseudo posterior, where its synthesizer has a density
     of one vector to maximise.
     """
-    found = at_mode(fit)
+    found = find_block_mode(fit)
     if found is None:
         raise InputError(
             "parameters = 'mode' needs a synthesizer with a density of one vector, which "
@@ -446,7 +446,7 @@ class PreparedModel:
         """A fit of this model, not yet judged where it is given no diagnostics."""
         judged = no_diagnostics() if diagnostics is None else diagnostics
         if censoring is not None and LEDGER not in posterior.attrs:
-            posterior = opened(
+            posterior = open_ledger(
                 posterior,
                 censoring.digest(),
                 random_seed,

@@ -11,7 +11,7 @@ import pandas as pd
 
 from riskweighted.contract.centring import Centring
 from riskweighted.contract.synthesizer import Blueprint, ContractError, Draw, Synthesizer, Tensor
-from riskweighted.sampling.masses import DesignMasses
+from riskweighted.sampling.design_masses import DesignMasses
 
 __all__ = ["EXPECTED", "CentredTerm", "graph_coefficients", "term_graph"]
 
@@ -38,7 +38,7 @@ class CentredTerm:
 
     @property
     def designs(self) -> tuple[np.ndarray, np.ndarray]:
-        """See `riskweighted.sampling.masses.designs_of`."""
+        """See `riskweighted.sampling.design_masses.designs_of`."""
         return self.of_designs.designs
 
     def masses(self, theta: Draw) -> np.ndarray:

@@ -18,10 +18,10 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.contract.synthesizer import Blueprint, Draw, Synthesizer, Tensor
-from riskweighted.guarantee.cells import Cells
 from riskweighted.guarantee.clip import DATA
+from riskweighted.guarantee.interval_cells import IntervalCells
 from riskweighted.guarantee.statement import Statement
-from riskweighted.sampling.masses import DesignMasses
+from riskweighted.sampling.design_masses import DesignMasses
 
 __all__ = ["ClipTerm", "clip_term_graph"]
 
@@ -37,7 +37,11 @@ class ClipTerm:
 
     @classmethod
     def of(
-        cls, synthesizer: Synthesizer, prepared: Any, confidential: pd.DataFrame, cells: Cells
+        cls,
+        synthesizer: Synthesizer,
+        prepared: Any,
+        confidential: pd.DataFrame,
+        cells: IntervalCells,
     ) -> "ClipTerm":
         """That of a model and its data, over public cells."""
         return cls(

@@ -17,9 +17,9 @@ from riskweighted.common.errors import ConvergenceWarning
 from riskweighted.common.progress import Forward
 from riskweighted.contract.centring import Centring
 from riskweighted.contract.distribution import log_densities
-from riskweighted.contract.drawing import spread_draws
-from riskweighted.contract.layout import as_posterior, layout_of
+from riskweighted.contract.drawn_columns import spread_draws
 from riskweighted.contract.synthesizer import Blueprint, Density, Draw, is_strange
+from riskweighted.contract.vector_layout import as_posterior, layout_of
 from riskweighted.guarantee.clip import LOWER, UPPER, Censoring
 from riskweighted.sampling.agreement import (
     check_censored,
@@ -30,10 +30,23 @@ from riskweighted.sampling.agreement import (
 )
 from riskweighted.sampling.block_fit import BlockFit, PreparedModel
 from riskweighted.sampling.centred import EXPECTED, CentredTerm, graph_coefficients
-from riskweighted.sampling.convergence import WARN, Drawn, agreeing, failure, judge, verdict_of
+from riskweighted.sampling.convergence import (
+    WARN,
+    PosteriorDraws,
+    chains_agree,
+    failure,
+    judge,
+    verdict_of,
+)
+from riskweighted.sampling.density_parts import DensityParts, PartDraws, find_parts
 from riskweighted.sampling.graphs import Records, WeightedSum
-from riskweighted.sampling.isolation import check_independent, near_start, refuse_dependence
+from riskweighted.sampling.isolation import (
+    check_independent,
+    refuse_dependence,
+    starting_parameters,
+)
 from riskweighted.sampling.laplace import heights_of, mode_of, modes_from
+from riskweighted.sampling.monitored import monitored_quantities
 from riskweighted.sampling.nuts import (
     LOG_LIKELIHOOD,
     SHORT_STEPS,
@@ -42,10 +55,8 @@ from riskweighted.sampling.nuts import (
     graph_density,
     run_chains,
 )
-from riskweighted.sampling.parts import Parts, PartsDrawn, find_parts
-from riskweighted.sampling.released import released_quantities
+from riskweighted.sampling.sampling_settings import AUTO, Sampling
 from riskweighted.sampling.second_mode import refuse_second_mode
-from riskweighted.sampling.settings import AUTO, Sampling
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -74,7 +85,7 @@ class Weighted(NamedTuple):
 
     density: Density
     prior: Density
-    parts: Parts
+    parts: DensityParts
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,9 +196,9 @@ class CompiledModel:
                 break
             fitted = replace(
                 fitted,
-                diagnostics=judge(drawn, self.blueprint.monitored, released_quantities(fitted)),
+                diagnostics=judge(drawn, self.blueprint.monitored, monitored_quantities(fitted)),
             )
-            if fitted.converged or (compared and agreeing(fitted.diagnostics)):
+            if fitted.converged or (compared and chains_agree(fitted.diagnostics)):
                 break
         if forward is not None:
             forward.end()
@@ -218,7 +229,7 @@ class CompiledModel:
         random_seed: int | None,
         progress: Progress | None,
         centring: Centring | None,
-    ) -> Iterator[Drawn]:
+    ) -> Iterator[PosteriorDraws]:
         """Draws for these weights, this clip and this centring: by importance where it can be
         relied on, of chains that may be short, then of longer ones.
         """
@@ -248,7 +259,7 @@ class CompiledModel:
         random_seed: int | None,
         progress: Progress | None,
         centring: Centring | None,
-    ) -> Drawn:
+    ) -> PosteriorDraws:
         """Draws of the model's graph."""
         values = blueprint.weigh(alpha) if censoring is None else censoring.values(alpha)
         if centring is not None:
@@ -262,7 +273,7 @@ class CompiledModel:
         if drawn.stats["diverging"].any() and sampling.target_accept is None:
             drawn = run_chains(compiled, sampling, random_seed, progress, SHORT_STEPS)
         posterior, heights, stats = drawn
-        return Drawn(
+        return PosteriorDraws(
             posterior.drop_vars(LOG_LIKELIHOOD),
             posterior[LOG_LIKELIHOOD].values,
             stats,
@@ -302,7 +313,7 @@ class CompiledModel:
         if self.blueprint is not None:
             nothing = xr.Dataset(coords={"chain": [0], "draw": [0]})
             fitted = self.model.fitted(alpha, nothing, None, censoring, centring=centring)
-            self._check_agreement(fitted, near_start(self.blueprint))
+            self._check_agreement(fitted, starting_parameters(self.blueprint))
 
     def _check_contract(self, fitted: BlockFit) -> None:
         """On three posterior draws; 0.02 to 0.3 s for 5,000 records, and no compilation."""
@@ -393,8 +404,8 @@ def drawn_of_density(
     centring: Centring | None,
     density: Density,
     prior: Density,
-    drawn: PartsDrawn,
-) -> Drawn:
+    drawn: PartDraws,
+) -> PosteriorDraws:
     """Draws of a density of one vector with all that they are judged by. What it has over itself
     without data is the likelihood, up to a constant."""
     vectors = drawn.vectors.reshape(-1, drawn.vectors.shape[-1])
@@ -407,7 +418,9 @@ def drawn_of_density(
             (heights_of(blueprint.exact(alpha), some) - heights_of(density, some)).std(ddof=1)
         )
     posterior = as_posterior(layout_of(blueprint), drawn.vectors)
-    return Drawn(posterior, log_likelihood, drawn.stats, off, drawn.which, drawn.pareto_k, heights)
+    return PosteriorDraws(
+        posterior, log_likelihood, drawn.stats, off, drawn.which, drawn.pareto_k, heights
+    )
 
 
 def weighted_of(

@@ -14,7 +14,7 @@ import xarray as xr
 
 from riskweighted.sampling.loo import K_LIMIT
 from riskweighted.sampling.mixing import chance_limit, mixing_of
-from riskweighted.sampling.settings import DIRECT, NUTS
+from riskweighted.sampling.sampling_settings import DIRECT, NUTS
 
 __all__ = [
     "DIVERGENT_LIMIT",
@@ -24,9 +24,9 @@ __all__ = [
     "RELEASED",
     "R_HAT_LIMIT",
     "WARN",
-    "Drawn",
-    "agreeing",
-    "deciding",
+    "PosteriorDraws",
+    "chains_agree",
+    "deciding_rows",
     "diagnose",
     "diagnose_direct",
     "failure",
@@ -64,7 +64,7 @@ _LARGEST = 1.2  # limit, whatever chance gives
 _DIGITS = range(3, 10)
 
 
-class Drawn(NamedTuple):
+class PosteriorDraws(NamedTuple):
     """Draws of a pseudo posterior by (chain, draw), with the log pseudo-likelihood (chains, draws),
     up to a constant.
 
@@ -87,7 +87,9 @@ class Drawn(NamedTuple):
 
 
 def judge(
-    drawn: Drawn, monitored: tuple[str, ...], released: Mapping[str, np.ndarray] | None = None
+    drawn: PosteriorDraws,
+    monitored: tuple[str, ...],
+    released: Mapping[str, np.ndarray] | None = None,
 ) -> pd.DataFrame:
     """The diagnostics of draws: of their log pseudo-likelihood and posterior, of `released` and of
     every scalar of monitored parameters.
@@ -143,7 +145,7 @@ def shown_name(variable: str) -> str:
     return variable.replace("::::", ".")
 
 
-def deciding(diagnostics: pd.DataFrame) -> pd.DataFrame:
+def deciding_rows(diagnostics: pd.DataFrame) -> pd.DataFrame:
     """The rows by which a fit is judged, of a table of diagnostics or of a file of them; all of one
     that does not say.
     """
@@ -160,7 +162,7 @@ def verdict_of(diagnostics: pd.DataFrame) -> tuple[str, str]:
 
     Chains that pass with some divergent draws warn: there may be places where they do not go.
     """
-    rows = deciding(diagnostics)
+    rows = deciding_rows(diagnostics)
     passed = rows["converged"].astype(str) == "True"
     if not passed.all():
         return FAIL, failure(rows.assign(converged=passed))
@@ -172,11 +174,11 @@ def verdict_of(diagnostics: pd.DataFrame) -> tuple[str, str]:
     return (WARN, told) if diverged else (PASS, "")
 
 
-def agreeing(diagnostics: pd.DataFrame) -> bool:
+def chains_agree(diagnostics: pd.DataFrame) -> bool:
     """Whether chains agree on all that is judged, and none of their draws diverged, however few
     these are.
     """
-    rows = deciding(diagnostics)
+    rows = deciding_rows(diagnostics)
     return bool(((rows["r_hat"] <= rows["limit"]) & (rows["divergences"] == 0)).all())
 
 
@@ -320,7 +322,7 @@ def failure(diagnostics: pd.DataFrame) -> str:
     """What the quantities that did not pass have, and which limit they miss, in the digits that
     decide.
     """
-    rows = deciding(diagnostics)
+    rows = deciding_rows(diagnostics)
     failed = rows[~rows["converged"]]
     least = failed["ess_bulk"].min()
     size = (

@@ -34,7 +34,7 @@ __all__ = [
     "log_volume",
     "parameters_at",
     "start_of",
-    "unconstrained",
+    "unconstrained_value",
 ]
 
 WeightedSum = Callable[[Draw, np.ndarray], float]
@@ -129,7 +129,7 @@ def _function(
     )
 
 
-def unconstrained(model: "pm.Model", variable: Tensor) -> Tensor:
+def unconstrained_value(model: "pm.Model", variable: Tensor) -> Tensor:
     """A free variable in the form without bounds in which PyMC samples it, as a node of the
     graph.
     """

@@ -2,8 +2,9 @@
 numbers, and draws that a fresh process repeats which has the predictors, theta, and the sensitive
 values in other rows only.
 
-That a class draws what its masses say is seen in its copies (`riskweighted.disclosure.copying`); a
-code that no test of draws sees needs the values themselves, and here it has none.
+That a class draws what its masses say is seen in its copies
+(`riskweighted.disclosure.copy_checks`); a code that no test of draws sees needs the values
+themselves, and here it has none.
 """
 
 import io
@@ -24,7 +25,7 @@ from riskweighted.common.frames import with_columns
 from riskweighted.common.groups import most_categories
 from riskweighted.contract.categories import categories_of, target_numbers
 from riskweighted.contract.distribution import draw_values, log_densities
-from riskweighted.contract.drawing import check_codes, levels_at
+from riskweighted.contract.drawn_columns import check_codes, levels_at
 from riskweighted.contract.synthesizer import (
     Blueprint,
     ContractError,
@@ -33,20 +34,20 @@ from riskweighted.contract.synthesizer import (
     data_dependent,
     keeps_true_values,
 )
-from riskweighted.guarantee.cells import Cells
+from riskweighted.guarantee.interval_cells import IntervalCells
+from riskweighted.sampling.design_masses import DesignMasses
 from riskweighted.sampling.graphs import compile_log_prior, parameters_at
-from riskweighted.sampling.masses import DesignMasses
 
 __all__ = [
-    "Asked",
-    "Question",
+    "ModelQuestion",
+    "ModelQuestions",
     "Task",
     "check_independent",
     "main",
-    "near_start",
     "refuse_dependence",
     "refuse_other_answers",
     "shown_elsewhere",
+    "starting_parameters",
 ]
 
 PERMUTED, OTHERS = "permuted", "others of a narrower range"
@@ -81,10 +82,10 @@ class Task(NamedTuple):
 
     def done(self) -> tuple[dict[str, Shown], dict[str, np.ndarray]]:
         """The draws of every frame that is prepared, and its log priors (places,)."""
-        return show(self)
+        return answer_task(self)
 
 
-class Question(NamedTuple):
+class ModelQuestion(NamedTuple):
     """What was asked of a distribution: given parameters, for the rows of the data (None) or
     others, a method with its arguments, of which a generator is as it stood before."""
 
@@ -94,12 +95,12 @@ class Question(NamedTuple):
     arguments: tuple[object, ...]
 
 
-class Asked(NamedTuple):
+class ModelQuestions(NamedTuple):
     """Questions to a synthesizer that is prepared on a frame."""
 
     synthesizer: Synthesizer
     frame: pd.DataFrame
-    questions: tuple[Question, ...]
+    questions: tuple[ModelQuestion, ...]
 
     def done(self) -> list[np.ndarray]:
         """The answers, draws of levels by the levels themselves."""
@@ -108,7 +109,7 @@ class Asked(NamedTuple):
 
 
 def _answers(
-    synthesizer: Synthesizer, prepared: Any, questions: Sequence[Question]
+    synthesizer: Synthesizer, prepared: Any, questions: Sequence[ModelQuestion]
 ) -> Iterator[np.ndarray]:
     levels = categories_of(synthesizer, prepared)
     for theta, rows, method, arguments in questions:
@@ -121,13 +122,15 @@ def refuse_other_answers(
     synthesizer: Synthesizer,
     prepared: Any,
     confidential: pd.DataFrame,
-    questions: Sequence[Question],
+    questions: Sequence[ModelQuestion],
     answers: Sequence[np.ndarray],
 ) -> None:
     """Refuse, by ContractError, a synthesizer that gave these answers where datasets were drawn,
     and gives others in a fresh process that has the true values in other rows only. Nothing else of
     the fit is there: neither the answers nor what the class kept."""
-    task = Asked(synthesizer, _moved(synthesizer, confidential)[PERMUTED], tuple(questions))
+    task = ModelQuestions(
+        synthesizer, _moved(synthesizer, confidential)[PERMUTED], tuple(questions)
+    )
     levels = categories_of(synthesizer, prepared)
     for question, here, there in zip(questions, answers, _elsewhere(task), strict=True):
         own = here if levels is None or question.method != "draw" else levels_at(here, levels)
@@ -175,8 +178,8 @@ def check_independent(
             confidential, min(_ROWS, len(confidential) - max(len(confidential) // _LEFT_OUT, 1))
         )
     blueprint = synthesizer.build(prepared) if thetas[0] and (guaranteed or stated == ()) else None
-    looked_at = () if blueprint is None else near_start(blueprint)
-    ask = shown_elsewhere if elsewhere else show
+    looked_at = () if blueprint is None else starting_parameters(blueprint)
+    ask = shown_elsewhere if elsewhere else answer_task
     moved = _moved(synthesizer, rows)
     shown, priors = ask(Task(synthesizer, moved, places, looked_at))
     # as where the rows lack a level that theta has a number for
@@ -188,7 +191,7 @@ def check_independent(
     if elsewhere:
         _refuse_memory(
             synthesizer,
-            show(Task(synthesizer, {OTHERS: moved[OTHERS]}, places))[0][OTHERS],
+            answer_task(Task(synthesizer, {OTHERS: moved[OTHERS]}, places))[0][OTHERS],
             shown[OTHERS],
         )
     _judge(synthesizer, here, shown, guaranteed, bool(stated))
@@ -204,7 +207,7 @@ def refuse_dependence(
     prepared: Any,
     confidential: pd.DataFrame,
     thetas: Sequence[Draw],
-    cells: Cells | None = None,
+    cells: IntervalCells | None = None,
 ) -> None:
     """Refuse, by ContractError, a synthesizer that says that nothing is taken from the data, and
     takes something.
@@ -215,7 +218,7 @@ def refuse_dependence(
     """
     name, n, truth = type(synthesizer).__name__, len(confidential), dict[str, list[np.ndarray]]()
     blueprint = synthesizer.build(prepared)
-    places = () if blueprint is None else near_start(blueprint)
+    places = () if blueprint is None else starting_parameters(blueprint)
     for move, frame in {"": confidential, **_moved(synthesizer, confidential)}.items():
         try:
             arrays = synthesizer.prepare(frame) if move else prepared
@@ -373,7 +376,7 @@ def _refuse_constant(
     )
 
 
-def show(task: Task) -> tuple[dict[str, Shown], dict[str, np.ndarray]]:
+def answer_task(task: Task) -> tuple[dict[str, Shown], dict[str, np.ndarray]]:
     """The draws of every frame that is prepared, and its log priors (places,)."""
     shown, priors = dict[str, Shown](), dict[str, np.ndarray]()
     for name, frame in task.frames.items():
@@ -440,7 +443,7 @@ def _log_priors(
     return np.array([log_prior(theta, np.ones(n)) for theta in places])
 
 
-def near_start(blueprint: Blueprint) -> tuple[Draw, ...]:
+def starting_parameters(blueprint: Blueprint) -> tuple[Draw, ...]:
     """Parameters where chains begin, and at jittered places near it."""
     start, rng = blueprint.model.initial_point(), np.random.default_rng(9)
     first = [
@@ -453,12 +456,12 @@ def near_start(blueprint: Blueprint) -> tuple[Draw, ...]:
 
 
 def shown_elsewhere(task: Task) -> tuple[dict[str, Shown], dict[str, np.ndarray]]:
-    """`show` in a fresh process."""
+    """`answer_task` in a fresh process."""
     shown: tuple[dict[str, Shown], dict[str, np.ndarray]] = _elsewhere(task)
     return shown
 
 
-def _elsewhere(task: Task | Asked) -> Any:
+def _elsewhere(task: Task | ModelQuestions) -> Any:
     """A task done in a fresh process. A class of a module that can be imported is imported there
     anew; one of a notebook comes as it is.
     """
@@ -473,7 +476,7 @@ def _elsewhere(task: Task | Asked) -> Any:
     return result
 
 
-def _answer(task: Task | Asked, by_value: bool) -> Any:
+def _answer(task: Task | ModelQuestions, by_value: bool) -> Any:
     """What the fresh process says, or the name of what went wrong; `by_value`: with the class
     itself, rather than where it is found.
     """

@@ -21,11 +21,11 @@ from riskweighted.contract.synthesizer import Density
 
 __all__ = [
     "Coordinates",
-    "Following",
+    "DensityWithStarts",
     "Independent",
-    "Offering",
-    "Peak",
-    "Scaled",
+    "Mode",
+    "NonCentredCoordinates",
+    "ScaleMixtureDensity",
     "begun_at_modes",
     "curvature_at",
     "heights_of",
@@ -87,7 +87,7 @@ class Independent:
 
 
 @dataclass(frozen=True, eq=False)
-class Offering:
+class DensityWithStarts:
     """A log density with places where chains begin, a rough one, or many values at once; see
     `Blueprint.density`. Called like any other.
     """
@@ -102,7 +102,7 @@ class Offering:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Scaled(Offering):
+class ScaleMixtureDensity(DensityWithStarts):
     """A log density in which some parameters have a prior whose scale is a parameter too; called
     like any other.
 
@@ -116,10 +116,10 @@ class Scaled(Offering):
 
 
 @dataclass(frozen=True, eq=False)
-class _OverScale:
-    """A `Scaled` log density, of the vector with s / tau in the place of s."""
+class _UnitScaleDensity:
+    """A `ScaleMixtureDensity` log density, of the vector with s / tau in the place of s."""
 
-    of: Scaled
+    of: ScaleMixtureDensity
 
     def vector(self, v: np.ndarray) -> np.ndarray:
         """The parameters (d,) of v."""
@@ -144,9 +144,9 @@ class _OverScale:
 
 
 @dataclass(frozen=True, eq=False)
-class Following:
-    """A `Scaled` log density of a vector w: log tau in its own width, and directions that follow
-    tau.
+class NonCentredCoordinates:
+    """A `ScaleMixtureDensity` log density of a vector w: log tau in its own width, and directions
+    that follow tau.
 
     All but log tau are centre + turn y. There, at the mode, y has precision 1, of which the prior
     of s holds the share c. Where tau is rho times that at the mode, y has the precision 1 - c + c /
@@ -154,7 +154,7 @@ class Following:
     have taken it. So y = g (1 / rho^2 - 1) r^2 + r z, and z is about N(0, 1) whatever tau.
     """
 
-    of: Scaled
+    of: ScaleMixtureDensity
     centre: np.ndarray  # (d,)
     width: float  # of log tau
     turn: np.ndarray  # (d - 1, d - 1)
@@ -228,7 +228,7 @@ class Coordinates:
     """A log density in coordinates w (d,) in which it is round near its mode; called like any
     other.
 
-    ``prior_share``: of the prior in what is known of the `Scaled` parameters, 0 to 1.
+    ``prior_share``: of the prior in what is known of the `ScaleMixtureDensity` parameters, 0 to 1.
     """
 
     density: Density
@@ -281,8 +281,8 @@ def heights_of(density: Density, vectors: np.ndarray) -> np.ndarray:
 
 
 def mode_of(density: Density, size: int, start: np.ndarray | None = None) -> np.ndarray:
-    """Where a log density of a vector (d,) has its mode, (d,), searched from a start; if `Scaled`,
-    that of parameters over their scale.
+    """Where a log density of a vector (d,) has its mode, (d,), searched from a start; if
+    `ScaleMixtureDensity`, that of parameters over their scale.
     """
     place = np.zeros(size) if start is None else start
     if isinstance(density, Independent):
@@ -292,9 +292,9 @@ def mode_of(density: Density, size: int, start: np.ndarray | None = None) -> np.
 
 
 @dataclass(frozen=True, eq=False)
-class Peak:
+class Mode:
     """The mode of a log density and its width there, in coordinates v (d,) of its own: those of a
-    `Scaled` density are over their scale.
+    `ScaleMixtureDensity` density are over their scale.
 
     ``place`` (d,): the mode; ``root`` (d, d): R with R R' = inverse of minus the second derivatives
     there.
@@ -319,24 +319,26 @@ class Peak:
 
 
 def _vector_of(density: Density, v: np.ndarray) -> np.ndarray:
-    return _OverScale(density).vector(v) if isinstance(density, Scaled) else v
+    return _UnitScaleDensity(density).vector(v) if isinstance(density, ScaleMixtureDensity) else v
 
 
-def peak_of(density: Density, start: np.ndarray) -> Peak:
+def peak_of(density: Density, start: np.ndarray) -> Mode:
     """The mode of a log density, searched from parameters (d,), with its width; of `Independent`
     parts, part by part.
     """
     if isinstance(density, Independent):
         parts = zip(density.parts, _starts_of(density, start), strict=True)
         peaks = [peak_of(part, begin) for (_, part), begin in parts]
-        return Peak(
+        return Mode(
             density,
             np.concatenate([peak.place for peak in peaks]),
             linalg.block_diag(*(peak.root for peak in peaks)),
         )
     mode, curvature = _found(density, start)
-    place = _OverScale(density).over(mode) if isinstance(density, Scaled) else mode
-    return Peak(density, place, root_of_inverse(curvature))
+    place = (
+        _UnitScaleDensity(density).over(mode) if isinstance(density, ScaleMixtureDensity) else mode
+    )
+    return Mode(density, place, root_of_inverse(curvature))
 
 
 def _starts_of(density: Independent, place: np.ndarray) -> list[np.ndarray]:
@@ -345,8 +347,8 @@ def _starts_of(density: Independent, place: np.ndarray) -> list[np.ndarray]:
 
 
 def _found(density: Density, place: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The mode (d,), and minus the second derivatives (d, d) there; of a `Scaled` density those in
-    the parameters over their scale.
+    """The mode (d,), and minus the second derivatives (d, d) there; of a `ScaleMixtureDensity`
+    density those in the parameters over their scale.
 
     A density of a share of the records, where one is offered, is searched first: the whole one then
     has the last steps left.
@@ -355,9 +357,9 @@ def _found(density: Density, place: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     if make_rough is not None:
         place, curvature = _found(make_rough(), place)
         turn = root_of_inverse(curvature)
-    if not isinstance(density, Scaled):
+    if not isinstance(density, ScaleMixtureDensity):
         return _climbed(density, place, turn)
-    whole = _OverScale(density)
+    whole = _UnitScaleDensity(density)
     v, curvature = _climbed(whole, whole.over(place), turn)
     return whole.vector(v), curvature
 
@@ -428,24 +430,26 @@ def laplace_steps(
 
 def round_coordinates(
     density: Density, size: int, start: np.ndarray | None = None
-) -> Coordinates | Following:
-    """Those of the Hessian at the mode, not of `Independent` parts; of a `Scaled` density they
-    follow the scale as the prior does.
+) -> Coordinates | NonCentredCoordinates:
+    """Those of the Hessian at the mode, not of `Independent` parts; of a `ScaleMixtureDensity`
+    density they follow the scale as the prior does.
     """
     return _round(density, *_found(density, np.zeros(size) if start is None else start))
 
 
-def round_about(density: Scaled, place: np.ndarray) -> Following:
+def round_about(density: ScaleMixtureDensity, place: np.ndarray) -> NonCentredCoordinates:
     """`round_coordinates` about parameters (d,) that are the mode given their scale."""
-    over = _OverScale(density)
+    over = _UnitScaleDensity(density)
     coordinates = _round(density, place, curvature_at(over, over.over(place)))
-    assert isinstance(coordinates, Following)
+    assert isinstance(coordinates, NonCentredCoordinates)
     return coordinates
 
 
-def _round(density: Density, mode: np.ndarray, curvature: np.ndarray) -> Coordinates | Following:
+def _round(
+    density: Density, mode: np.ndarray, curvature: np.ndarray
+) -> Coordinates | NonCentredCoordinates:
     """The coordinates at what `_found` found."""
-    if not isinstance(density, Scaled):
+    if not isinstance(density, ScaleMixtureDensity):
         return Coordinates(density, mode, root_of_inverse(curvature))
     given = np.delete(np.arange(len(mode)), density.log_scale)
     scaled = np.zeros(len(mode))
@@ -458,10 +462,10 @@ def _round(density: Density, mode: np.ndarray, curvature: np.ndarray) -> Coordin
     share, vectors = linalg.eigh((root * precision[given, None]).T @ root)
     turn = root @ vectors
     made = (np.clip(share, 0.0, 1.0), -turn.T @ (precision * mode)[given])
-    return _in_width(Following(density, mode, 1.0, turn, *made))
+    return _in_width(NonCentredCoordinates(density, mode, 1.0, turn, *made))
 
 
-def _in_width(coordinates: Following) -> Following:
+def _in_width(coordinates: NonCentredCoordinates) -> NonCentredCoordinates:
     """The same with log tau in the width that it has along what follows it."""
     step, rest = _DIFFERENCE, np.zeros(len(coordinates.centre))
     along = np.insert(np.zeros(len(rest) - 1), coordinates.of.log_scale, step)
@@ -470,7 +474,9 @@ def _in_width(coordinates: Following) -> Following:
     return replace(coordinates, width=1 / np.sqrt(curvature))
 
 
-def begun_at_modes(density: Density, size: int) -> tuple[Coordinates | Following, np.ndarray]:
+def begun_at_modes(
+    density: Density, size: int
+) -> tuple[Coordinates | NonCentredCoordinates, np.ndarray]:
     """`round_coordinates` where chains begin, and the places (S, d) there of all modes about which
     they do.
 
@@ -514,7 +520,9 @@ def _counting(
 def _log_share(density: Density, mode: np.ndarray, curvature: np.ndarray) -> float:
     """log of the probability about a mode by the normal approximation there, up to a constant."""
     height = density(mode)[0]
-    if isinstance(density, Scaled):  # the curvature is that of the parameters over their scale
+    if isinstance(
+        density, ScaleMixtureDensity
+    ):  # the curvature is that of the parameters over their scale
         height += (density.scaled.stop - density.scaled.start) * float(mode[density.log_scale])
     return height - 0.5 * float(
         np.log(np.maximum(np.abs(linalg.eigvalsh(curvature)), _FLATTEST)).sum()

@@ -17,15 +17,15 @@ from riskweighted.common.extras import late
 from riskweighted.common.interrupts import interrupts_kept
 from riskweighted.common.jit import worker_threads
 from riskweighted.contract.synthesizer import Density
-from riskweighted.sampling.laplace import Coordinates, Following, begun_at_modes
-from riskweighted.sampling.settings import Sampling
+from riskweighted.sampling.laplace import Coordinates, NonCentredCoordinates, begun_at_modes
+from riskweighted.sampling.sampling_settings import Sampling
 
 __all__ = [
     "LOG_LIKELIHOOD",
     "SHORT_STEPS",
     "Chains",
+    "DensityDraws",
     "Progress",
-    "Sampled",
     "begun_near",
     "graph_density",
     "graph_parameters",
@@ -67,7 +67,7 @@ class Chains(NamedTuple):
     stats: xr.Dataset
 
 
-class Sampled(NamedTuple):
+class DensityDraws(NamedTuple):
     """Draws of a density of our own: vectors (chains, draws, d), the log density there (chains,
     draws), and `Chains.stats`.
     """
@@ -128,10 +128,10 @@ def run_density(
     sampling: Sampling,
     random_seed: int,
     progress: Progress | None,
-    coordinates: Coordinates | Following | None = None,
+    coordinates: Coordinates | NonCentredCoordinates | None = None,
     *,
     short: bool = False,
-) -> Sampled:
+) -> DensityDraws:
     """Sample a log density of our own that has no parts, in the coordinates of its Hessian at the
     mode, or in those that are given.
 
@@ -152,7 +152,7 @@ def run_density(
             model, len(places), coordinates.prior_share, at_once, random_seed, progress
         )
     vectors = drawn.posterior[_VECTOR].values
-    return Sampled(vectors, drawn.heights - coordinates.log_volume(vectors), drawn.stats)
+    return DensityDraws(vectors, drawn.heights - coordinates.log_volume(vectors), drawn.stats)
 
 
 def _side_by_side(density: Density, place: np.ndarray, sampling: Sampling) -> Sampling:
@@ -236,7 +236,7 @@ def share_of(progress: Progress, number: int, parts: int) -> Progress:
     return lambda done, total: progress(number * total + done, parts * total)
 
 
-def _density_model(coordinates: Coordinates | Following, places: np.ndarray) -> Any:
+def _density_model(coordinates: Coordinates | NonCentredCoordinates, places: np.ndarray) -> Any:
     """A model for nutpie of one log density, in round coordinates; chains begin about one of the
     places (S, d) there.
     """

@@ -15,18 +15,18 @@ from riskweighted.contract.synthesizer import Synthesizer
 
 __all__ = [
     "BLANK",
+    "add_checksum",
     "check_checksum",
     "data_hash",
     "read_sealed",
-    "sealed",
+    "seal",
     "weights_hash",
-    "with_checksum",
 ]
 
 BLANK = b"sha256:" + b"0" * 64  # stands in the file while its checksum is computed
 
 
-def sealed(stored: xr.Dataset) -> bytes:
+def seal(stored: xr.Dataset) -> bytes:
     """NetCDF with the attribute ``checksum``, the SHA-256 of the file in which 64 zeros stand for
     it; every NaN has the same bits.
     """
@@ -41,18 +41,18 @@ def sealed(stored: xr.Dataset) -> bytes:
             for name, values in gaps.items()
         }
     )
-    return with_checksum(
+    return add_checksum(
         bytes(stored.assign_attrs(checksum=BLANK.decode()).to_netcdf(engine="scipy"))
     )
 
 
-def with_checksum(content: bytes) -> bytes:
+def add_checksum(content: bytes) -> bytes:
     """What holds `BLANK`, with the checksum of all of it in that place."""
     return content.replace(BLANK, _checksum(content))
 
 
 def check_checksum(content: bytes, name: object) -> None:
-    """Refuse what `with_checksum` did not make, or any bit of which has changed since; its own
+    """Refuse what `add_checksum` did not make, or any bit of which has changed since; its own
     checksum is the last one in it.
     """
     checksums = re.findall(rb"sha256:[0-9a-f]{64}", content)
@@ -61,7 +61,7 @@ def check_checksum(content: bytes, name: object) -> None:
 
 
 def read_sealed(path: Path | zipfile.Path) -> xr.Dataset:
-    """What `sealed` made of a dataset, without the checksum; InputError where it cannot be read, or
+    """What `seal` made of a dataset, without the checksum; InputError where it cannot be read, or
     any bit of it has changed.
     """
     try:

@@ -15,9 +15,9 @@ from riskweighted.common.errors import InputError
 from riskweighted.contract.synthesizer import Density
 from riskweighted.sampling.laplace import (
     Coordinates,
-    Following,
     Independent,
-    Scaled,
+    NonCentredCoordinates,
+    ScaleMixtureDensity,
     round_coordinates,
 )
 
@@ -69,10 +69,12 @@ def refuse_second_mode(
         )
 
 
-def _of(coordinates: Coordinates | Following, other: Density) -> Coordinates | Following:
+def _of(
+    coordinates: Coordinates | NonCentredCoordinates, other: Density
+) -> Coordinates | NonCentredCoordinates:
     """Another density of the same vector in the same coordinates."""
-    if isinstance(coordinates, Following):
-        assert isinstance(other, Scaled)
+    if isinstance(coordinates, NonCentredCoordinates):
+        assert isinstance(other, ScaleMixtureDensity)
         return replace(coordinates, of=other)
     return replace(coordinates, density=other)
 

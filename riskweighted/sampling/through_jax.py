@@ -27,10 +27,10 @@ from riskweighted.common.errors import RiskWeightedWarning
 from riskweighted.common.extras import late
 from riskweighted.contract.centring import Centring, Intervals
 from riskweighted.contract.equations import InGraph, Mix, Predictors, Regression
-from riskweighted.contract.layout import free_shapes
 from riskweighted.contract.synthesizer import Blueprint, Density, Draw, Tensor
-from riskweighted.sampling.graphs import PLAIN, log_volume, unconstrained
-from riskweighted.sampling.laplace import Offering, mode_of
+from riskweighted.contract.vector_layout import free_shapes
+from riskweighted.sampling.graphs import PLAIN, log_volume, unconstrained_value
+from riskweighted.sampling.laplace import DensityWithStarts, mode_of
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -402,7 +402,9 @@ class _Graph:
             return float(both[0]), both[1:]
 
         size = self.lowered.in_avals[0][0].shape[0]
-        return Offering(density, lambda: _modes(density, size)) if self.several else density
+        return (
+            DensityWithStarts(density, lambda: _modes(density, size)) if self.several else density
+        )
 
     @cached_property
     def _compiled(self) -> Callable[..., Any]:
@@ -473,7 +475,7 @@ class _Layout:
     def _unbounded(self) -> Any:
         model = self.model
         return _plain(
-            model.free_RVs, [unconstrained(model, variable) for variable in model.free_RVs]
+            model.free_RVs, [unconstrained_value(model, variable) for variable in model.free_RVs]
         )
 
 

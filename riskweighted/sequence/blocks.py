@@ -20,17 +20,17 @@ from riskweighted.common.seeds import Streams, seed_for
 from riskweighted.common.units import Arrangement
 from riskweighted.contract.synthesizer import Synthesizer
 from riskweighted.design.distinct import Distinct
-from riskweighted.design.tables import Tables
+from riskweighted.design.predictor_tables import Tables
 from riskweighted.sampling.block_fit import PreparedModel
-from riskweighted.sequence.deciding import Decider
 from riskweighted.sequence.declared import Chain, SideBySide
+from riskweighted.sequence.edit_rules import Rules, Structure
 from riskweighted.sequence.learning import Scores
 from riskweighted.sequence.members import MemberColumns, Members
 from riskweighted.sequence.products import ProductRecipe
 from riskweighted.sequence.recoding import Recipe
-from riskweighted.sequence.rules import Rules, Structure
+from riskweighted.sequence.rule_effects import RuleEffects
 
-__all__ = ["Block", "Link", "PreparedSequence", "Status"]
+__all__ = ["Block", "ChainVariable", "PreparedSequence", "Status"]
 
 _MISSING = "missing"
 
@@ -88,7 +88,7 @@ class Block:
 
 
 @dataclass(frozen=True, eq=False)
-class Link:
+class ChainVariable:
     """One variable of a sequence: its structural rule, its statuses in order, its values.
     Confidential.
 
@@ -106,7 +106,7 @@ class Link:
     values: Block | None
     constant: object = field(default=None, repr=False)
     levels: bool = False
-    decider: Decider | None = field(default=None, repr=False)
+    decider: RuleEffects | None = field(default=None, repr=False)
     coming: tuple[np.ndarray, ...] = field(default=(), repr=False)
     of_unit: bool = False
     others: tuple[Block, ...] = ()
@@ -137,7 +137,7 @@ class PreparedSequence:
 
     declared: Synthesizer | Chain | SideBySide
     confidential: pd.DataFrame = field(repr=False)
-    links: tuple[Link, ...] = field(repr=False)
+    links: tuple[ChainVariable, ...] = field(repr=False)
     recipes: Mapping[str, Recipe] = field(default_factory=dict, repr=False)
     aside: Mapping[str, np.ndarray] = field(default_factory=dict, repr=False)
     survey: pd.Series | None = field(default=None, repr=False)
@@ -274,7 +274,7 @@ class PreparedSequence:
         return encoded
 
     def parts_of(
-        self, link: Link, rows: np.ndarray, of: Arrangement | None
+        self, link: ChainVariable, rows: np.ndarray, of: Arrangement | None
     ) -> Iterator[tuple[Block, np.ndarray]]:
         """The blocks of a link's values, each with the places among some rows of those that reach
         it; `of`: how the rows' frame is arranged in units.

@@ -9,11 +9,11 @@ import pandas as pd
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.contract.synthesizer import Synthesizer, probability_mass
-from riskweighted.guarantee.cells import cells_of
 from riskweighted.guarantee.clip import Censoring, obstacles, refusal
+from riskweighted.guarantee.interval_cells import cells_of
 from riskweighted.guarantee.statement import OF_UNITS, Guarantee, Statement
 from riskweighted.sampling.block_fit import PreparedModel, refuse_survey
-from riskweighted.sequence.blocks import Link, PreparedSequence
+from riskweighted.sequence.blocks import ChainVariable, PreparedSequence
 from riskweighted.sequence.declared import Chain
 from riskweighted.sequence.public import not_public
 
@@ -117,7 +117,7 @@ def _choices(chain: Chain, name: str) -> list[str]:
     return [f"{choice} of {name!r}" for choice in choices(name)]
 
 
-def _of_link(prepared: PreparedSequence, chain: Chain, link: Link) -> Iterator[str]:
+def _of_link(prepared: PreparedSequence, chain: Chain, link: ChainVariable) -> Iterator[str]:
     """What the chain itself takes from the sensitive values for one variable."""
     name, variables = link.variable, prepared.variables
     yield from _choices(chain, name)
@@ -144,7 +144,7 @@ def _of_link(prepared: PreparedSequence, chain: Chain, link: Link) -> Iterator[s
             f"{listing(dict.fromkeys(decided))}"
         )
     if prepared.aside[name].any() or (
-        prepared.rules.on_broken == "leave-out" and prepared.rules.at(name)
+        prepared.rules.violations == "exclude" and prepared.rules.at(name)
     ):
         yield f"which records break a rule of {name!r} and are left out"
     earlier = (

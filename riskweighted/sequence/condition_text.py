@@ -10,17 +10,17 @@ from typing import NamedTuple
 
 __all__ = [
     "ALLOWED",
-    "Column",
-    "Compared",
+    "ColumnComparison",
+    "ColumnName",
     "Constant",
-    "Joined",
+    "JoinedConditions",
     "Missing",
     "Node",
     "Not",
     "NotAllowedError",
     "Value",
     "Within",
-    "read",
+    "parse_condition",
 ]
 
 ALLOWED = (
@@ -51,7 +51,7 @@ _TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 Value = float | str | bool
 
 
-class Column(NamedTuple):
+class ColumnName(NamedTuple):
     name: str
 
 
@@ -59,12 +59,12 @@ class Constant(NamedTuple):
     value: Value
 
 
-class Compared(NamedTuple):
+class ColumnComparison(NamedTuple):
     """A column, a sign, and a constant or another column."""
 
     column: str
     sign: str
-    other: Column | Constant
+    other: ColumnName | Constant
 
 
 class Within(NamedTuple):
@@ -77,7 +77,7 @@ class Missing(NamedTuple):
     column: str
 
 
-class Joined(NamedTuple):
+class JoinedConditions(NamedTuple):
     every: bool  # and; else or
     parts: tuple["Node", ...]
 
@@ -86,14 +86,14 @@ class Not(NamedTuple):
     part: "Node"
 
 
-Node = Compared | Within | Missing | Joined | Not
+Node = ColumnComparison | Within | Missing | JoinedConditions | Not
 
 
 class NotAllowedError(Exception):
     """Something in a condition that is not on the list."""
 
 
-def read(text: str) -> tuple[Node, tuple[str, ...]]:
+def parse_condition(text: str) -> tuple[Node, tuple[str, ...]]:
     """The tree of a condition and its columns, in the order in which they stand there;
     `NotAllowedError` says what is wrong.
 
@@ -103,7 +103,7 @@ def read(text: str) -> tuple[Node, tuple[str, ...]]:
     """
     if len(text) > _LONGEST:
         raise NotAllowedError(f"is longer than {_LONGEST} characters")
-    operands: dict[str, Column | Constant] = {}
+    operands: dict[str, ColumnName | Constant] = {}
     pieces, place = [], 0
     while place < len(text):
         token = _TOKEN.match(text, place)
@@ -117,12 +117,12 @@ def read(text: str) -> tuple[Node, tuple[str, ...]]:
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         raise NotAllowedError("cannot be read") from None
     names = dict.fromkeys(
-        operand.name for operand in operands.values() if isinstance(operand, Column)
+        operand.name for operand in operands.values() if isinstance(operand, ColumnName)
     )
     return node, tuple(names)
 
 
-def _piece(token: re.Match[str], text: str, operands: dict[str, Column | Constant]) -> str:
+def _piece(token: re.Match[str], text: str, operands: dict[str, ColumnName | Constant]) -> str:
     """One token as Python's parser may see it; names and constants are put aside under a
     placeholder.
     """
@@ -133,13 +133,13 @@ def _piece(token: re.Match[str], text: str, operands: dict[str, Column | Constan
         return f" {word} "
     if word == "missing" and re.match(r"\s*\(", text[token.end() :]):
         return " missing "
-    operand: Column | Constant
+    operand: ColumnName | Constant
     if token["number"]:
         operand = Constant(_finite(token["number"]))
     elif word in _TRUTH:
         operand = Constant(_TRUTH[word])
     elif word or token["quoted"]:
-        operand = Column(word or token["quoted"])
+        operand = ColumnName(word or token["quoted"])
     else:
         quoted = token["single"] is not None
         operand = Constant(
@@ -157,20 +157,20 @@ def _finite(number: str) -> float:
     return value
 
 
-def _node(node: ast.expr, operands: Mapping[str, Column | Constant], depth: int) -> Node:
+def _node(node: ast.expr, operands: Mapping[str, ColumnName | Constant], depth: int) -> Node:
     """A part that is true or false; anything that is not allowed ends the reading."""
     if depth > _DEEPEST:
         raise NotAllowedError(f"nests more than {_DEEPEST} deep")
     match node:
         case ast.BoolOp(join, values):
-            return Joined(
+            return JoinedConditions(
                 isinstance(join, ast.And),
                 tuple(_node(value, operands, depth + 1) for value in values),
             )
         case ast.UnaryOp(ast.Not(), operand):
             return Not(_node(operand, operands, depth + 1))
         case ast.Call(ast.Name("missing"), [ast.Name(key)], []) if isinstance(
-            operands.get(key), Column
+            operands.get(key), ColumnName
         ):
             return Missing(_column(node.args[0], operands))
         case ast.Call():
@@ -180,7 +180,7 @@ def _node(node: ast.expr, operands: Mapping[str, Column | Constant], depth: int)
             parts = tuple(
                 _compared(sides[k], sign, sides[k + 1], operands) for k, sign in enumerate(signs)
             )
-            return parts[0] if len(parts) == 1 else Joined(True, parts)
+            return parts[0] if len(parts) == 1 else JoinedConditions(True, parts)
         case ast.Name():
             raise NotAllowedError(
                 "has a name or value alone, which is neither true nor false; compare it, as in x "
@@ -191,7 +191,7 @@ def _node(node: ast.expr, operands: Mapping[str, Column | Constant], depth: int)
 
 
 def _compared(
-    left: ast.expr, sign: ast.cmpop, right: ast.expr, operands: Mapping[str, Column | Constant]
+    left: ast.expr, sign: ast.cmpop, right: ast.expr, operands: Mapping[str, ColumnName | Constant]
 ) -> Node:
     if isinstance(sign, ast.In | ast.NotIn):
         if not isinstance(right, ast.List) or not right.elts:
@@ -205,14 +205,16 @@ def _compared(
     name = _SIGNS.get(type(sign))
     if name is None:
         raise NotAllowedError("has what no condition needs")
-    if isinstance(first, Column):
-        return Compared(first.name, name, other)
-    if isinstance(other, Column):
-        return Compared(other.name, _TURNED[name], first)
+    if isinstance(first, ColumnName):
+        return ColumnComparison(first.name, name, other)
+    if isinstance(other, ColumnName):
+        return ColumnComparison(other.name, _TURNED[name], first)
     raise NotAllowedError("compares no column")
 
 
-def _operand(node: ast.expr, operands: Mapping[str, Column | Constant]) -> Column | Constant:
+def _operand(
+    node: ast.expr, operands: Mapping[str, ColumnName | Constant]
+) -> ColumnName | Constant:
     match node:
         case ast.Name(key) if key in operands:
             return operands[key]
@@ -225,8 +227,8 @@ def _operand(node: ast.expr, operands: Mapping[str, Column | Constant]) -> Colum
             raise NotAllowedError("compares something else than columns, numbers and texts")
 
 
-def _column(node: ast.expr, operands: Mapping[str, Column | Constant]) -> str:
+def _column(node: ast.expr, operands: Mapping[str, ColumnName | Constant]) -> str:
     operand = _operand(node, operands)
-    if not isinstance(operand, Column):
+    if not isinstance(operand, ColumnName):
         raise NotAllowedError("asks whether a constant is in a list; a column must stand there")
     return operand.name

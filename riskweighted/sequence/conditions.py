@@ -11,22 +11,22 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.errors import InputError
-from riskweighted.design.distinct import by_distinct
+from riskweighted.design.distinct import apply_to_distinct
 from riskweighted.sequence.condition_text import (
     ALLOWED,
-    Column,
-    Compared,
+    ColumnComparison,
+    ColumnName,
     Constant,
-    Joined,
+    JoinedConditions,
     Missing,
     Node,
     Not,
     NotAllowedError,
     Within,
-    read,
+    parse_condition,
 )
 
-__all__ = ["ALLOWED", "Cells", "Condition", "cells_of", "shown"]
+__all__ = ["ALLOWED", "ComparedColumn", "Condition", "cells_of", "shown"]
 
 _COMPARE: Mapping[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq,
@@ -41,7 +41,7 @@ _NUMBERS = ("integer", "integer-na", "floating", "mixed-integer-float", "boolean
 Kind = Literal["numbers", "text", "nothing"]
 
 
-class Cells(NamedTuple):
+class ComparedColumn(NamedTuple):
     """One column to compare: floats (n,) or texts (n,), which are missing (n,), and the levels of
     an ordered categorical.
     """
@@ -77,7 +77,7 @@ class Condition:
                 f"{self.place} must be a condition in quotes, got {type(self.text).__name__}"
             )
         try:
-            tree, names = read(self.text)
+            tree, names = parse_condition(self.text)
         except NotAllowedError as error:
             raise InputError(self._told(f"{error}; valid are {ALLOWED}")) from None
         object.__setattr__(self, "tree", tree)
@@ -92,7 +92,7 @@ class Condition:
         """Which records meet the condition, bool (n,); InputError where a column is lacking or
         cannot be compared so.
         """
-        return by_distinct(frame, self.names, self._holds)
+        return apply_to_distinct(frame, self.names, self._holds)
 
     def _holds(self, frame: pd.DataFrame) -> np.ndarray:
         columns = {name: self._cells(frame, name) for name in self.names}
@@ -109,7 +109,7 @@ class Condition:
         ]
         return tuple((name, text) for name, text in pairs if text not in _known_texts(frame[name]))
 
-    def _cells(self, frame: pd.DataFrame, name: str) -> Cells:
+    def _cells(self, frame: pd.DataFrame, name: str) -> ComparedColumn:
         if (frame.columns == name).sum() != 1:
             self._refuse(
                 f"there is no column {name!r}"
@@ -121,9 +121,9 @@ class Condition:
         except InputError as error:
             raise InputError(self._told(str(error))) from None
 
-    def _meets(self, node: Node, columns: Mapping[str, Cells], n: int) -> np.ndarray:
+    def _meets(self, node: Node, columns: Mapping[str, ComparedColumn], n: int) -> np.ndarray:
         match node:
-            case Joined(every, parts):
+            case JoinedConditions(every, parts):
                 join = np.logical_and if every else np.logical_or
                 return np.asarray(
                     join.reduce([self._meets(part, columns, n) for part in parts]), dtype=bool
@@ -139,24 +139,24 @@ class Condition:
                 ]
                 met = np.asarray(np.logical_or.reduce(each), dtype=bool)
                 return met if inside else ~met & ~columns[name].missing
-            case Compared(name, sign, other):
+            case ColumnComparison(name, sign, other):
                 return self._compare(name, sign, columns[name], other, columns)
 
     def _compare(
         self,
         name: str,
         sign: str,
-        cells: Cells,
-        other: Column | Constant,
-        columns: Mapping[str, Cells],
+        cells: ComparedColumn,
+        other: ColumnName | Constant,
+        columns: Mapping[str, ComparedColumn],
     ) -> np.ndarray:
         """One comparison, (n,); false where a side is missing."""
         there = (
             columns[other.name]
-            if isinstance(other, Column)
+            if isinstance(other, ColumnName)
             else _constant_cells(other.value, len(cells.missing))
         )
-        what = f"column {other.name!r}" if isinstance(other, Column) else "a constant"
+        what = f"column {other.name!r}" if isinstance(other, ColumnName) else "a constant"
         missing = cells.missing | there.missing
         if missing.all():
             return np.zeros(len(missing), dtype=bool)
@@ -177,7 +177,7 @@ class Condition:
         return np.asarray(_COMPARE[sign](left, right) & ~missing, dtype=bool)
 
     def _places(
-        self, name: str, cells: Cells, there: Cells, what: str, constant: bool
+        self, name: str, cells: ComparedColumn, there: ComparedColumn, what: str, constant: bool
     ) -> tuple[np.ndarray, np.ndarray]:
         """Both sides as places in the order of the categories, (n,) each; -1 where missing."""
         levels = cells.levels
@@ -209,7 +209,7 @@ def shown(text: str) -> str:
     return repr(text if len(text) <= 200 else f"{text[:200]} ...")
 
 
-def cells_of(column: pd.Series) -> Cells:
+def cells_of(column: pd.Series) -> ComparedColumn:
     """A column as floats or texts, boolean values as 1 and 0; InputError where it holds neither,
     such as dates.
     """
@@ -224,24 +224,24 @@ def cells_of(column: pd.Series) -> Cells:
     if kind in _NUMBERS:
         numbers = np.full(len(column), np.nan)
         numbers[~missing] = plain[~missing].to_numpy(dtype=float)
-        return Cells("numbers", numbers, missing, levels)
+        return ComparedColumn("numbers", numbers, missing, levels)
     if kind == "string":
         texts = np.full(len(column), None, dtype=object)
         texts[~missing] = plain[~missing].to_numpy(dtype=object)
-        return Cells("text", texts, missing, levels)
+        return ComparedColumn("text", texts, missing, levels)
     if kind == "nothing":
-        return Cells("nothing", np.full(len(column), np.nan), missing, levels)
+        return ComparedColumn("nothing", np.full(len(column), np.nan), missing, levels)
     raise InputError(
         f"column {column.name!r} holds {kind} values; only numbers, text and true or false are "
         "compared"
     )
 
 
-def _constant_cells(value: float | str | bool, n: int) -> Cells:
+def _constant_cells(value: float | str | bool, n: int) -> ComparedColumn:
     """A constant as a column of n records."""
     if isinstance(value, str):
-        return Cells("text", np.full(n, value, dtype=object), np.zeros(n, dtype=bool))
-    return Cells("numbers", np.full(n, float(value)), np.zeros(n, dtype=bool))
+        return ComparedColumn("text", np.full(n, value, dtype=object), np.zeros(n, dtype=bool))
+    return ComparedColumn("numbers", np.full(n, float(value)), np.zeros(n, dtype=bool))
 
 
 def _known_texts(column: pd.Series) -> set[object]:
@@ -252,12 +252,12 @@ def _known_texts(column: pd.Series) -> set[object]:
 def _texts(node: Node) -> Iterator[tuple[str, str]]:
     """Every column that is compared with a text, and the text."""
     match node:
-        case Joined(_, parts):
+        case JoinedConditions(_, parts):
             for part in parts:
                 yield from _texts(part)
         case Not(part):
             yield from _texts(part)
         case Within(name, constants, _):
             yield from ((name, constant) for constant in constants if isinstance(constant, str))
-        case Compared(name, _, Constant(str(text))):
+        case ColumnComparison(name, _, Constant(str(text))):
             yield name, text

@@ -12,9 +12,9 @@ from riskweighted.common.errors import InputError
 from riskweighted.common.found import FoundNumbers, found_numbers
 from riskweighted.common.units import Units
 from riskweighted.contract.synthesizer import Synthesizer
+from riskweighted.sequence.edit_rules import Rules
 from riskweighted.sequence.products import Product
 from riskweighted.sequence.recoding import RECODINGS
-from riskweighted.sequence.rules import Rules
 
 __all__ = [
     "Chain",
@@ -135,7 +135,7 @@ def units_of(chain: Chain) -> Units | None:
 
 def stated_codes(variable: str, settings: Mapping[str, Any]) -> tuple[float, ...]:
     """Those of ``codes``, different finite numbers, and the number that a structural rule gives
-    ``otherwise``; those found in the data keep their mark.
+    ``else_value``; those found in the data keep their mark.
     """
     given, found = found_numbers(settings.get("codes", ()))
     codes = list(given) if isinstance(given, (list, tuple, np.ndarray)) else [given]
@@ -143,8 +143,8 @@ def stated_codes(variable: str, settings: Mapping[str, Any]) -> tuple[float, ...
         raise InputError(
             f"variable {variable!r}: codes must be different finite numbers, got {codes!r}"
         )
-    otherwise = settings.get("otherwise")
+    else_value = settings.get("else_value")
     stated = dict.fromkeys(
-        float(code) for code in ([*codes, otherwise] if is_number(otherwise) else codes)
+        float(code) for code in ([*codes, else_value] if is_number(else_value) else codes)
     )
     return FoundNumbers(stated) if found else tuple(stated)

@@ -18,14 +18,14 @@ from riskweighted.contract.categories import codes_in
 from riskweighted.contract.distribution import draw_values, log_densities
 from riskweighted.contract.synthesizer import Draw, Synthesizer
 from riskweighted.design.distinct import Distinct
-from riskweighted.design.tables import Tables
+from riskweighted.design.predictor_tables import Tables
 from riskweighted.sampling.block_fit import BlockFit
-from riskweighted.sequence.blocks import Block, Link, PreparedSequence
+from riskweighted.sequence.blocks import Block, ChainVariable, PreparedSequence
+from riskweighted.sequence.edit_rule_kinds import Order
+from riskweighted.sequence.edit_rules import any_broken
 from riskweighted.sequence.outcomes import Outcomes
 from riskweighted.sequence.rounding import DrawingSettings, Rounding
-from riskweighted.sequence.rule_kinds import Order
-from riskweighted.sequence.rules import any_broken
-from riskweighted.sequence.ruling import Ruling, chosen
+from riskweighted.sequence.rule_outcomes import RuleOutcomes, sample_places
 
 __all__ = ["ROUNDS", "Drawing", "Thetas"]
 
@@ -152,7 +152,7 @@ class Drawing:
         """What each variable can be."""
         return {link.variable: self._outcomes_of(link) for link in self.prepared.links}
 
-    def _outcomes_of(self, link: Link) -> Outcomes:
+    def _outcomes_of(self, link: ChainVariable) -> Outcomes:
         column = self.prepared.confidential[link.variable]
         others = [block.outcome for block in link.statuses if block.status is not None]
         others += [] if link.structure is None else [link.structure.value(column)]
@@ -164,7 +164,7 @@ class Drawing:
 
     def put(
         self,
-        link: Link,
+        link: ChainVariable,
         values: np.ndarray,
         frame: pd.DataFrame,
         encoded: dict[str, Distinct],
@@ -182,7 +182,7 @@ class Drawing:
 
     def drawn(
         self,
-        link: Link,
+        link: ChainVariable,
         frame: pd.DataFrame,
         encoded: Mapping[str, Distinct],
         thetas: Thetas,
@@ -232,7 +232,7 @@ class Drawing:
     def _fill(
         self,
         values: np.ndarray,
-        link: Link,
+        link: ChainVariable,
         frame: pd.DataFrame,
         encoded: Mapping[str, Distinct],
         thetas: Thetas,
@@ -276,14 +276,14 @@ class Drawing:
         stuck.append(rows)
         return values
 
-    def _share(self, link: Link, values: np.ndarray) -> None:
+    def _share(self, link: ChainVariable, values: np.ndarray) -> None:
         """Give all members the number of the first, of a variable that is drawn once a unit."""
         members, of = self.prepared.members, self.arrangement
         if link.of_unit and members is not None and of is not None:
             values[:] = members.rules.stepped(link.variable, values[of.first], of)
 
     def _broken_between(
-        self, link: Link, drawn: pd.DataFrame, rows: np.ndarray, count: bool
+        self, link: ChainVariable, drawn: pd.DataFrame, rows: np.ndarray, count: bool
     ) -> np.ndarray:
         """Which records (n,) of some that were drawn break a rule between members, and are to be
         drawn again.
@@ -305,7 +305,9 @@ class Drawing:
         """
         return {}
 
-    def _broken(self, checked: Sequence[Any], link: Link, drawn: pd.DataFrame) -> np.ndarray:
+    def _broken(
+        self, checked: Sequence[Any], link: ChainVariable, drawn: pd.DataFrame
+    ) -> np.ndarray:
         """Which records (n,) break a rule: of a variable that is drawn once a unit all members of a
         unit where one does.
         """
@@ -317,7 +319,7 @@ class Drawing:
     def _within(
         self,
         orders: Sequence[Order],
-        link: Link,
+        link: ChainVariable,
         frame: pd.DataFrame,
         encoded: Mapping[str, Distinct],
         thetas: Thetas,
@@ -350,7 +352,7 @@ class Drawing:
 
     def values_at(
         self,
-        link: Link,
+        link: ChainVariable,
         frame: pd.DataFrame,
         encoded: Mapping[str, Distinct],
         thetas: Thetas,
@@ -364,12 +366,12 @@ class Drawing:
         outcomes = self.outcomes[link.variable]
         values, left = outcomes.empty(len(rows)), np.arange(len(rows))
         if link.structure is not None:
-            holds = link.structure.when.holds(frame.iloc[rows])
+            holds = link.structure.applies_if.holds(frame.iloc[rows])
             values[~holds] = outcomes.number(
                 link.structure.value(self.prepared.confidential[link.variable])
             )
             left = np.flatnonzero(holds)
-        ruling = None if link.decider is None else Ruling.of(link, frame.iloc[rows])
+        ruling = None if link.decider is None else RuleOutcomes.of(link, frame.iloc[rows])
         if ruling is not None:
             left = ruling.set_decided(values, left, outcomes)
             if stuck is not None and ruling.left.stuck[left].any():
@@ -405,9 +407,9 @@ class Drawing:
 
     def _new_values(
         self,
-        link: Link,
+        link: ChainVariable,
         block: Block,
-        ruling: "Ruling | None",
+        ruling: "RuleOutcomes | None",
         frame: pd.DataFrame,
         encoded: Mapping[str, Distinct],
         thetas: Thetas,
@@ -429,7 +431,7 @@ class Drawing:
                     * allowed[some]
                 )
                 numbers = np.array(numbers, dtype=float)
-                numbers[some] = chosen(masses, rng)
+                numbers[some] = sample_places(masses, rng)
         return (
             numbers
             if fit.keeps_true_values
@@ -552,7 +554,7 @@ class Drawing:
 
     def _among_allowed(
         self,
-        link: Link,
+        link: ChainVariable,
         block: Block,
         frame: pd.DataFrame,
         encoded: Mapping[str, Distinct],
@@ -563,7 +565,7 @@ class Drawing:
         """The log densities of levels given that none of those is drawn that implications rule out;
         all others as they are.
         """
-        levels, ruling = self.blocks[block.name].categories, Ruling.of(link, frame)
+        levels, ruling = self.blocks[block.name].categories, RuleOutcomes.of(link, frame)
         if ruling is None or block is not link.values or not link.levels or levels is None:
             return terms
         allowed = ruling.levels(levels, rows)
@@ -581,7 +583,7 @@ class Drawing:
         return of_theta
 
     def reached(
-        self, link: Link, frame: pd.DataFrame, of: Arrangement | None
+        self, link: ChainVariable, frame: pd.DataFrame, of: Arrangement | None
     ) -> Iterator[tuple[Block | None, np.ndarray, np.ndarray]]:
         """Every block of a link, the records of a frame that reach it, and their values as numbers;
         the one value there is has no block. Of a variable that is drawn once a unit only the first
@@ -590,10 +592,10 @@ class Drawing:
         outcomes, column = self.outcomes[link.variable], frame[link.variable]
         numbers, left = outcomes.numbers(column), np.arange(len(frame))
         if link.structure is not None:
-            left = np.flatnonzero(link.structure.when.holds(frame))
+            left = np.flatnonzero(link.structure.applies_if.holds(frame))
         if link.of_unit and of is not None:
             left = left[of.position[left] == 0]
-        ruling = Ruling.of(link, frame)
+        ruling = RuleOutcomes.of(link, frame)
         left = left if ruling is None else left[ruling.left.only[left] < 0]
         for block, coming in zip_longest(link.statuses, link.coming):
             asked = left if ruling is None else ruling.asked(block, coming, left)[0]
@@ -654,10 +656,10 @@ class Drawing:
         held, prepared = self.blocks[block.name].prepared, self.prepared
         if prepared.of_one:
             return held.at(frame.iloc[rows])
-        placed: Callable[[Tables], object] | None = getattr(held, "placed", None)
-        if placed is None or block.scale is None:
+        from_tables: Callable[[Tables], object] | None = getattr(held, "from_tables", None)
+        if from_tables is None or block.scale is None:
             return held.at(prepared.columns_of(block, frame, encoded, rows))
-        return placed(prepared.tables_of(block, encoded, rows))
+        return from_tables(prepared.tables_of(block, encoded, rows))
 
 
 def _same(numbers: np.ndarray, number: float) -> np.ndarray:

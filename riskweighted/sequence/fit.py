@@ -19,23 +19,23 @@ from riskweighted.common.atomic import write_file
 from riskweighted.common.checks import check_choice, check_count, check_number, check_seed
 from riskweighted.common.errors import ConvergenceWarning, InputError, UnitsWarning, listing
 from riskweighted.common.fingerprints import fingerprint
+from riskweighted.common.html_repr import html_repr
 from riskweighted.common.native import Frame, Native, as_pandas, native_of
-from riskweighted.common.notebook import card
 from riskweighted.common.replaced import refuse_replaced
-from riskweighted.contract.drawing import random_draws
+from riskweighted.contract.drawn_columns import random_draws
 from riskweighted.contract.synthesizer import Synthesizer
 from riskweighted.design.precision import Precision
 from riskweighted.guarantee.clip import Censoring
 from riskweighted.guarantee.ledger import CHANGED
 from riskweighted.guarantee.statement import Statement
 from riskweighted.sampling.block_fit import BlockFit, PreparedModel, plug_in
-from riskweighted.sampling.convergence import deciding
-from riskweighted.sampling.saving import BLANK, with_checksum
+from riskweighted.sampling.convergence import deciding_rows
+from riskweighted.sampling.saving import BLANK, add_checksum
 from riskweighted.sequence.alphas import Alpha, alphas_of, functions_of
 from riskweighted.sequence.blocks import PreparedSequence
 from riskweighted.sequence.declared import Chain, SideBySide
 from riskweighted.sequence.drawing import Drawing, Thetas
-from riskweighted.sequence.elsewhere import blocks_of_others
+from riskweighted.sequence.other_records import blocks_of_others
 from riskweighted.sequence.prepare import sequence_of
 from riskweighted.sequence.rounding import DrawingSettings
 
@@ -272,11 +272,11 @@ class Fit:
         }
         columns = ["engine", "r_hat", "ess_bulk", "pareto_k", "divergences"]
         worst = (
-            deciding(self.diagnostics).sort_values("ess_bulk")[columns].head(5)
+            deciding_rows(self.diagnostics).sort_values("ess_bulk")[columns].head(5)
             if self.estimates
             else None
         )
-        return card(
+        return html_repr(
             "Fit",
             [judged],
             facts,
@@ -357,7 +357,7 @@ class Fit:
         >>> [potential.name for potential in fit.pymc_model().potentials]
         ['weighted_log_likelihood']
         """
-        from riskweighted.sampling.fitting import pymc_model
+        from riskweighted.sampling.compilation import pymc_model
 
         if block is None:
             return pymc_model(self.block)
@@ -758,7 +758,9 @@ class Fit:
         return entropy, max(count, min(self.statement.L, self.sizes["chain"] * self.sizes["draw"]))
 
     def _warn_of_few_draws(self, count: int) -> None:
-        smallest = deciding(self.diagnostics)["ess_bulk"].min() if len(self.diagnostics) else np.inf
+        smallest = (
+            deciding_rows(self.diagnostics)["ess_bulk"].min() if len(self.diagnostics) else np.inf
+        )
         if count > smallest:
             warnings.warn(
                 f"L = {count} datasets exceed the {smallest:.0f} effective draws of the fit "
@@ -783,7 +785,7 @@ class Fit:
             for place, fit in enumerate(self.blocks.values()):
                 archive.writestr(zipfile.ZipInfo(block_file(place)), fit.to_bytes())
             archive.comment = BLANK
-        return with_checksum(content.getvalue())
+        return add_checksum(content.getvalue())
 
 
 def block_file(place: int) -> str:

@@ -10,21 +10,21 @@ import pandas as pd
 
 from riskweighted.common.checks import check_seed
 from riskweighted.common.errors import InputError
+from riskweighted.common.html_repr import in_notebook
 from riskweighted.common.native import Frame, as_pandas, native_of
-from riskweighted.common.notebook import in_notebook
 from riskweighted.common.progress import default_reporter
 from riskweighted.contract.synthesizer import Synthesizer
 from riskweighted.guarantee.statement import Guarantee
 from riskweighted.sampling.block_fit import refuse_survey
+from riskweighted.sampling.compilation import compile_prepared
 from riskweighted.sampling.compiled import CompiledModel
-from riskweighted.sampling.fitting import compile_prepared
 from riskweighted.sampling.nuts import Progress
-from riskweighted.sampling.settings import AUTO, Sampling
+from riskweighted.sampling.sampling_settings import AUTO, Sampling
 from riskweighted.sequence.alphas import Alpha, alphas_of, functions_of
 from riskweighted.sequence.blocks import PreparedSequence
 from riskweighted.sequence.declared import Chain
 from riskweighted.sequence.fit import Fit
-from riskweighted.sequence.prepare import prepare_sequence, taught
+from riskweighted.sequence.prepare import add_learned_scores, prepare_sequence
 from riskweighted.sequence.public import refuse_told
 from riskweighted.sequence.tasks import block_tasks, fit_tasks
 
@@ -147,7 +147,7 @@ def fit_sequence(
     sampling, seed) are taken from it. `compared`: as of `compile_prepared`."""
     check_seed(random_seed)
     checked = alphas_of(prepared.variables, alphas, prepared.confidential.index)
-    prepared = taught(prepared, checked)
+    prepared = add_learned_scores(prepared, checked)
     wanted = block_tasks(prepared, checked, random_seed, guarantee, L, functions_of(alphas))
     if guarantee is not None:
         refuse_told(prepared, guarantee)

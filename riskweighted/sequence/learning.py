@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 from riskweighted.common.extras import optional
 from riskweighted.common.ranks import normal_scores
 from riskweighted.design.distinct import Distinct, distinct_records
-from riskweighted.sequence.many_levels import Question
+from riskweighted.sequence.many_levels import LevelQuestion
 from riskweighted.sequence.recoding import Recipe
 
 __all__ = ["FOLDS", "Scores", "make_scores"]
@@ -88,7 +88,7 @@ def input_matrix(recipes: Sequence[Recipe], tables: Sequence[Distinct]) -> np.nd
 
 def make_scores(
     names: Sequence[str],
-    questions: Sequence[Question],
+    questions: Sequence[LevelQuestion],
     recipes: Sequence[Recipe],
     matrix: np.ndarray,
     members: np.ndarray,
@@ -128,7 +128,7 @@ def _teaches(fold_of: np.ndarray, fold: int) -> np.ndarray:
 
 
 def _ensemble(
-    question: Question, matrix: np.ndarray, weights: np.ndarray, teaches: np.ndarray
+    question: LevelQuestion, matrix: np.ndarray, weights: np.ndarray, teaches: np.ndarray
 ) -> Any:
     """An ensemble fitted to some of the records of a block; None where they are too few, or all
     alike.

@@ -17,11 +17,11 @@ import pandas as pd
 
 from riskweighted.common.frames import as_floats, holds_numbers
 from riskweighted.common.ranks import normal_scores
-from riskweighted.design.bends import zero_is_status
+from riskweighted.design.spline_basis import zero_is_status
 
 __all__ = [
     "FEWEST",
-    "Question",
+    "LevelQuestion",
     "are_many",
     "groups_of_code",
     "indicators_of_many",
@@ -34,7 +34,7 @@ _FEWEST_AMOUNTS = 200  # amounts that tell enough
 _FEWEST_EVENTS = 50  # of a status or level, and as many without
 
 
-class Question(NamedTuple):
+class LevelQuestion(NamedTuple):
     """What is asked of the m records of a block: a place of amounts, or the log odds of what is or
     is not.
 
@@ -47,25 +47,29 @@ class Question(NamedTuple):
     binary: bool
 
 
-def questions_of(target: pd.Series) -> Iterator[Question]:
+def questions_of(target: pd.Series) -> Iterator[LevelQuestion]:
     """What is asked of the target (m,) of a block: of a status whether, of levels whether each but
     the most frequent one, of ordered ones and amounts where they lie, and where zero is a status
     whether they are zero; nothing of which too few records tell."""
     everybody = np.ones(len(target), dtype=bool)
     if isinstance(target.dtype, pd.CategoricalDtype) and target.cat.ordered:
-        asked = [Question(everybody, target.cat.codes.to_numpy().astype(float), False)]
+        asked = [LevelQuestion(everybody, target.cat.codes.to_numpy().astype(float), False)]
     elif not holds_numbers(target):
         counts = target.value_counts()
         held = sorted(
             counts[counts > 0].index.tolist(), key=lambda level: (-counts[level], str(level))
         )
         asked = [
-            Question(everybody, (target == level).to_numpy(dtype=float), True) for level in held[1:]
+            LevelQuestion(everybody, (target == level).to_numpy(dtype=float), True)
+            for level in held[1:]
         ]
     else:
         amounts = as_floats(target)
         zero = (amounts == 0) & zero_is_status(amounts)
-        asked = [Question(everybody, zero.astype(float), True), Question(~zero, amounts, False)]
+        asked = [
+            LevelQuestion(everybody, zero.astype(float), True),
+            LevelQuestion(~zero, amounts, False),
+        ]
     for question in asked:
         count = int(question.told.sum())
         if (
@@ -176,7 +180,7 @@ def variance_of_effects(target: pd.Series, level: np.ndarray) -> float | None:
     return max(found, default=None)
 
 
-def _scores(question: Question) -> np.ndarray:
+def _scores(question: LevelQuestion) -> np.ndarray:
     answer = question.answer[question.told]
     if question.binary:
         share = answer.mean()

@@ -11,7 +11,15 @@ import numpy as np
 
 from riskweighted.common.units import Arrangement
 
-__all__ = ["Drawn", "Named", "Slots", "means", "of_composition", "of_others", "of_unit"]
+__all__ = [
+    "MemberDraws",
+    "Named",
+    "Slots",
+    "composition_columns",
+    "means",
+    "other_member_columns",
+    "unit_columns",
+]
 
 Named: TypeAlias = dict[str, np.ndarray]
 _PLACES = 3  # second, third, fourth and later members
@@ -84,7 +92,7 @@ class Slots:
         return {f"{name} at {slot + 1}": column * (slots == slot) for slot in range(self.count)}
 
 
-def of_unit(slots: Slots, of: Arrangement) -> Named:
+def unit_columns(slots: Slots, of: Arrangement) -> Named:
     """How each record's unit is made up, the same for all its members: how many it has of each
     role, 4 at most; or how many members.
     """
@@ -106,7 +114,7 @@ def of_unit(slots: Slots, of: Arrangement) -> Named:
     }
 
 
-def of_composition(slots: Slots, of: Arrangement, unit: Mapping[str, np.ndarray]) -> Named:
+def composition_columns(slots: Slots, of: Arrangement, unit: Mapping[str, np.ndarray]) -> Named:
     """Each record's place in its unit, and how the unit is made up, by place."""
     there = slots.at(of, np.arange(len(of.unit)))
     made = slots.by_slot("place", np.ones(len(there)), there)
@@ -130,7 +138,7 @@ def means(of: Arrangement, values: np.ndarray) -> np.ndarray:
     return np.asarray(np.round((sums / of.sizes[:, None])[of.unit], _DIGITS))
 
 
-def of_others(slots: Slots, of: Arrangement, name: str, values: np.ndarray) -> Named:
+def other_member_columns(slots: Slots, of: Arrangement, name: str, values: np.ndarray) -> Named:
     """What other members have of a column, of which values (n,) are read: means over earlier and
     over later members; of panels the last one too, and earlier means from the third wave.
     """
@@ -152,7 +160,7 @@ def of_others(slots: Slots, of: Arrangement, name: str, values: np.ndarray) -> N
     return made | slots.by_slot(f"{name} earlier", before, there)
 
 
-class Drawn:
+class MemberDraws:
     """What the members of units have of one variable, while it is drawn position by position.
     Confidential.
 

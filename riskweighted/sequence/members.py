@@ -17,16 +17,16 @@ import pandas as pd
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import as_floats
 from riskweighted.common.units import Arrangement, Units
-from riskweighted.design.bends import largest_round
 from riskweighted.design.distinct import Distinct, distinct_records
+from riskweighted.design.spline_basis import largest_round
 from riskweighted.sequence.member_columns import (
-    Drawn,
+    MemberDraws,
     Named,
     Slots,
+    composition_columns,
     means,
-    of_composition,
-    of_others,
-    of_unit,
+    other_member_columns,
+    unit_columns,
 )
 from riskweighted.sequence.recoding import RECODINGS, Recipe, free_names, make_recipes
 from riskweighted.sequence.totals import Total
@@ -145,8 +145,8 @@ class Members:
 
     def composition(self, of: Arrangement) -> dict[str, Distinct]:
         """How each record's unit is made up, and its place there: the same in every dataset."""
-        unit = of_unit(self.slots, of)
-        place = of_composition(self.slots, of, unit)
+        unit = unit_columns(self.slots, of)
+        place = composition_columns(self.slots, of, unit)
         if self.waves is not None:
             assert of.times is not None
             wave = self.waves.columns(_as_waves(of.times, self.waves.levels is not None))
@@ -161,7 +161,7 @@ class Members:
             return {}
         values, made = table.rows[:, self.read[name]][table.which], Named()
         for place, column in enumerate(values.T):
-            made |= of_others(self.slots, of, f"{place}", column)
+            made |= other_member_columns(self.slots, of, f"{place}", column)
         everybody = Named()
         if any(map(self.is_of_unit, self.variables)):
             for place, column in enumerate(np.hstack([means(of, values), values[of.first]]).T):
@@ -192,10 +192,10 @@ class Members:
             read[amount, 0] = line.of(numbers[amount])
         return np.asarray(read)
 
-    def drawn(self, variable: str, of: Arrangement) -> Drawn:
+    def drawn(self, variable: str, of: Arrangement) -> MemberDraws:
         """What members have of a variable, while it is drawn position by position."""
         recipe, shape = self.recipes[variable], (len(of.unit), len(self.read[variable]))
-        return Drawn(self.slots, of, np.zeros(shape), recipe.levels is not None, recipe.many)
+        return MemberDraws(self.slots, of, np.zeros(shape), recipe.levels is not None, recipe.many)
 
     def _tables(self, made: Mapping[str, Named]) -> dict[str, Distinct]:
         """Columns by name as tables; what they are called is noted when a source is first made."""

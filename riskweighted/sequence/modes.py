@@ -9,8 +9,8 @@ import pandas as pd
 from riskweighted.common.errors import InputError
 from riskweighted.contract.centring import Centring
 from riskweighted.sampling.block_fit import BlockFit
-from riskweighted.sampling.fitting import compile_prepared
-from riskweighted.sampling.modes import BlockModes, block_modes
+from riskweighted.sampling.block_modes import BlockModes, block_modes
+from riskweighted.sampling.compilation import compile_prepared
 from riskweighted.sequence.alphas import Alpha, alphas_of, functions_of
 from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.tasks import block_tasks

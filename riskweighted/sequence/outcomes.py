@@ -10,7 +10,7 @@ import pandas as pd
 from riskweighted.common.errors import InputError
 from riskweighted.common.frames import as_floats, holds_numbers
 from riskweighted.contract.categories import codes_in
-from riskweighted.contract.drawing import check_codes, check_room, levels_at
+from riskweighted.contract.drawn_columns import check_codes, check_room, levels_at
 from riskweighted.design.distinct import Distinct
 from riskweighted.sequence.recoding import Recipe
 

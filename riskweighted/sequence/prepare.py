@@ -10,16 +10,15 @@ import pandas as pd
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import as_floats, holds_numbers, require_columns, with_columns
-from riskweighted.common.survey import checked_survey
+from riskweighted.common.survey_weights import checked_survey
 from riskweighted.contract.categories import categories_of
 from riskweighted.contract.synthesizer import Synthesizer, keeps_true_values
-from riskweighted.design.bends import independent
 from riskweighted.design.distinct import Distinct, median_of_rows
 from riskweighted.design.formulas import split_formula
-from riskweighted.design.tables import Tables
+from riskweighted.design.predictor_tables import Tables
+from riskweighted.design.spline_basis import independent
 from riskweighted.sampling.block_fit import PreparedModel, prepare_model
-from riskweighted.sequence.blocks import Block, Link, PreparedSequence, Status
-from riskweighted.sequence.deciding import Decider, make_decider
+from riskweighted.sequence.blocks import Block, ChainVariable, PreparedSequence, Status
 from riskweighted.sequence.declared import (
     Chain,
     SideBySide,
@@ -29,16 +28,17 @@ from riskweighted.sequence.declared import (
     recoding_of,
     units_of,
 )
+from riskweighted.sequence.edit_rules import ON_BROKEN
 from riskweighted.sequence.learning import input_matrix, make_scores
 from riskweighted.sequence.many_levels import FEWEST, questions_of, spread_of_effects
 from riskweighted.sequence.members import make_members
 from riskweighted.sequence.products import asks_whether, make_products
 from riskweighted.sequence.recoding import RECODINGS, free_names, make_recipes
-from riskweighted.sequence.rules import ON_BROKEN
+from riskweighted.sequence.rule_effects import RuleEffects, make_rule_effects
 from riskweighted.sequence.totals import make_totals
 from riskweighted.sequence.unit_rules import make_unit_rules
 
-__all__ = ["prepare_sequence", "sequence_of", "side_by_side", "taught"]
+__all__ = ["add_learned_scores", "prepare_sequence", "sequence_of", "side_by_side"]
 
 _AMOUNTS_PER_SLOPE = 10
 _AMOUNTS_OF_PART = 200  # of units, that have a block of their own
@@ -69,7 +69,7 @@ def prepare_sequence(
     return sequence_of(prepare_model(declared, confidential, survey))
 
 
-def taught(prepared: PreparedSequence, alphas: pd.DataFrame) -> PreparedSequence:
+def add_learned_scores(prepared: PreparedSequence, alphas: pd.DataFrame) -> PreparedSequence:
     """The same with a learned part that is made under risk weights (n, V); as it is without one."""
     if not isinstance(prepared.declared, Chain) or not learned_of(prepared.declared):
         return prepared
@@ -99,10 +99,10 @@ def side_by_side(declared: SideBySide, models: Sequence[PreparedModel]) -> Prepa
     return PreparedSequence(declared, models[0].confidential, links)
 
 
-def _whole(model: PreparedModel, levels: bool) -> Link:
+def _whole(model: PreparedModel, levels: bool) -> ChainVariable:
     """A variable whose one block all records reach."""
     name, n = model.synthesizer.target, len(model.confidential)
-    return Link(
+    return ChainVariable(
         name,
         None,
         (),
@@ -141,7 +141,7 @@ def _of_chain(
         held = units.check(confidential, chain.variables)
         rules = make_unit_rules(units, chain, confidential, held)
         members = make_members(units, held, confidential, recipes, chain.variables, totals, rules)
-        if rules.on_broken != ON_BROKEN[0]:
+        if rules.violations != ON_BROKEN[0]:
             for name, left in aside.items():
                 left |= rules.left_out(confidential, held, name)
     prepared = PreparedSequence(
@@ -163,7 +163,7 @@ def _of_chain(
     links = []
     for variable in chain.variables:
         prepared.encode_earlier(encoded, variable, confidential, prepared.arrangement)
-        decider = make_decider(
+        decider = make_rule_effects(
             chain.rules, variable, confidential[variable], chain.codes.get(variable, ())
         )
         linking = _Linking(chain, prepared, encoded, variable)
@@ -221,15 +221,19 @@ class _Linking:
     encoded: dict[str, Distinct]
     variable: str
 
-    def link(self) -> Link:
+    def link(self) -> ChainVariable:
         """Structural rule, statuses one after the other, then the values."""
         chain, data = self.chain, self.prepared.confidential
         column, structure = data[self.variable], chain.rules.structure(self.variable)
-        left = np.ones(len(data), dtype=bool) if structure is None else structure.when.holds(data)
+        left = (
+            np.ones(len(data), dtype=bool)
+            if structure is None
+            else structure.applies_if.holds(data)
+        )
         left &= self._asked()
         if not left.any():
             raise InputError(
-                f"variable {self.variable!r}: its rule 'when' holds for no record; there is "
+                f"variable {self.variable!r}: its rule 'applies_if' holds for no record; there is "
                 "nothing to synthesize"
             )
         left = left & ~self.prepared.aside[self.variable]
@@ -239,7 +243,7 @@ class _Linking:
             if not hit.any():
                 continue
             if hit.sum() == left.sum():
-                return Link(
+                return ChainVariable(
                     self.variable,
                     structure,
                     tuple(statuses),
@@ -256,7 +260,7 @@ class _Linking:
             )
         if column[left].nunique() == 1:
             if not statuses:
-                where = " where its rule 'when' holds" if structure is not None else ""
+                where = " where its rule 'applies_if' holds" if structure is not None else ""
                 raise InputError(
                     f"variable {self.variable!r} has one value in all {int(left.sum())} "
                     f"records{where}: nothing to synthesize"
@@ -266,7 +270,7 @@ class _Linking:
                     f"variable {self.variable!r} has one value beside its statuses, in "
                     f"{int(left.sum())} records: it would be released"
                 )
-            return Link(
+            return ChainVariable(
                 self.variable,
                 structure,
                 tuple(statuses),
@@ -275,7 +279,7 @@ class _Linking:
                 not holds_numbers(column),
             )
         first, *others = self._value_blocks(column, left)
-        return Link(
+        return ChainVariable(
             self.variable,
             structure,
             tuple(statuses),
@@ -285,14 +289,14 @@ class _Linking:
             others=tuple(others),
         )
 
-    def decided(self, decider: Decider) -> Link:
+    def decided(self, decider: RuleEffects) -> ChainVariable:
         """The same where implications or a sum decide some values: of such a status no record is in
         the fit.
         """
         data, column = self.prepared.confidential, self.prepared.confidential[self.variable]
         structure, left = self.chain.rules.structure(self.variable), self._asked()
         if structure is not None:
-            left &= structure.when.holds(data)
+            left &= structure.applies_if.holds(data)
         ruled = decider.left(data)
         left &= ~self.prepared.aside[self.variable] & (ruled.only < 0)
         added = ~np.isnan(decider.computed(data))
@@ -303,7 +307,9 @@ class _Linking:
             if (hit := having & left & ~(added & (status.outcome == 0))).any()
         ]
         held = decider.held(column[left])  # the outcomes that are still to come
-        link = Link(self.variable, structure, (), None, None, not holds_numbers(column), decider)
+        link = ChainVariable(
+            self.variable, structure, (), None, None, not holds_numbers(column), decider
+        )
         for status, hit in asked:
             place = decider.place(status.outcome)
             held[place] = False
@@ -320,7 +326,9 @@ class _Linking:
             left = left & ~hit
         return self._with_values(link, decider, left)
 
-    def _with_values(self, link: Link, decider: Decider, left: np.ndarray) -> Link:
+    def _with_values(
+        self, link: ChainVariable, decider: RuleEffects, left: np.ndarray
+    ) -> ChainVariable:
         """The values of what is decided: computed by a sum, the one that there is, or drawn."""
         column = self.prepared.confidential[self.variable]
         computed = ~np.isnan(decider.computed(self.prepared.confidential))

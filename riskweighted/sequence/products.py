@@ -11,8 +11,8 @@ import pandas as pd
 from riskweighted.common.errors import InputError, listing
 from riskweighted.common.found import found_numbers
 from riskweighted.common.frames import as_floats, holds_numbers
-from riskweighted.design.bends import zero_is_status
 from riskweighted.design.distinct import Distinct, distinct_records
+from riskweighted.design.spline_basis import zero_is_status
 from riskweighted.sequence.conditions import Condition
 from riskweighted.sequence.recoding import Recipe, free_names
 

@@ -16,8 +16,8 @@ import pandas as pd
 from riskweighted.common.errors import InputError
 from riskweighted.common.frames import as_floats, holds_numbers, kind_of_values
 from riskweighted.common.groups import most_categories
-from riskweighted.design.bends import Bends, make_bends
 from riskweighted.design.distinct import Distinct, distinct_records
+from riskweighted.design.spline_basis import SplineBasis, make_spline_basis
 from riskweighted.sequence.many_levels import are_many, indicators_of_many
 
 __all__ = ["RECODINGS", "Recipe", "free_names", "make_recipes"]
@@ -45,7 +45,7 @@ class Recipe:
     many: bool = False
     codes: tuple[float, ...] = ()
     indicated: tuple[float | None, ...] = ()
-    bends: Bends = field(default_factory=Bends, repr=False)
+    bends: SplineBasis = field(default_factory=SplineBasis, repr=False)
     mean: float = field(default=0.0, repr=False)
 
     @property
@@ -226,7 +226,7 @@ def _number_recipe(
     mean = float(amounts.mean()) if len(amounts) else 0.0
     indicated: list[float | None] = [code for code in codes if (numbers == code).any()]
     indicated += [None] * bool(np.isnan(numbers).any())
-    bends = make_bends(amounts if len(amounts) else np.zeros(1), on_grid=statuses)
+    bends = make_spline_basis(amounts if len(amounts) else np.zeros(1), on_grid=statuses)
     source = str(column.name)
     wanted = [source, *(f"{source}_bend_{place}" for place in range(1, len(bends.centre)))]
     with_indicators = [0.0] * bends.zero_apart + indicated

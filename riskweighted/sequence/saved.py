@@ -21,7 +21,7 @@ from riskweighted.sequence.alphas import Alpha, alphas_of, functions_of
 from riskweighted.sequence.blocks import PreparedSequence
 from riskweighted.sequence.declared import Chain
 from riskweighted.sequence.fit import Fit, block_file
-from riskweighted.sequence.prepare import prepare_sequence, taught
+from riskweighted.sequence.prepare import add_learned_scores, prepare_sequence
 from riskweighted.sequence.tasks import block_tasks
 
 __all__ = ["load_fit", "read_fit"]
@@ -88,7 +88,7 @@ def read_fit(
 ) -> Fit:
     """`load_fit` of prepared data."""
     checked = alphas_of(prepared.variables, alpha, prepared.confidential.index)
-    prepared = taught(prepared, checked)
+    prepared = add_learned_scores(prepared, checked)
     tasks = block_tasks(prepared, checked, random_seed, guarantee, L, functions_of(alpha))
     wanted = [block_file(place) for place in range(len(tasks))]
     content = _content(path)

@@ -13,16 +13,16 @@ import pandas as pd
 
 from riskweighted.common.errors import InputError, listing
 from riskweighted.contract.centring import Centring, OwnFunction
-from riskweighted.guarantee.cells import Cells
 from riskweighted.guarantee.clip import Censoring
+from riskweighted.guarantee.interval_cells import IntervalCells
 from riskweighted.guarantee.statement import Guarantee
 from riskweighted.sampling.block_fit import BlockFit
+from riskweighted.sampling.compilation import compile_prepared
 from riskweighted.sampling.compiled import CompiledModel, Weighted
-from riskweighted.sampling.fitting import compile_prepared
 from riskweighted.sampling.nuts import Progress, share_of
-from riskweighted.sampling.settings import Sampling
+from riskweighted.sampling.sampling_settings import Sampling
+from riskweighted.sequence.block_centring import centring_of, weights_of_status
 from riskweighted.sequence.blocks import Block, PreparedSequence
-from riskweighted.sequence.centring import centring_of, weights_of_status
 from riskweighted.sequence.clipping import censor_blocks
 
 __all__ = ["BlockTask", "block_alpha", "block_tasks", "fit_tasks"]
@@ -59,7 +59,7 @@ class BlockTask(NamedTuple):
         return self.block.name
 
     @property
-    def cells(self) -> Cells | None:
+    def cells(self) -> IntervalCells | None:
         """Over which the term of a centred clip is summed."""
         return None if self.censoring is None else self.censoring.cells
 

@@ -160,14 +160,14 @@ class UnitRules:
     """All rules between members of units, of variables in the order in which they are drawn.
 
     ``rules``: gaps and combinations; ``steps``: by variable by how much it goes up in a unit of
-    time; ``codes`` by variable; ``on_broken`` as of `Rules`.
+    time; ``codes`` by variable; ``violations`` as of `Rules`.
     """
 
     variables: tuple[str, ...]
     rules: tuple[Between, ...] = ()
     steps: Mapping[str, float] = field(default_factory=dict, hash=False)
     codes: Mapping[str, tuple[float, ...]] = field(default_factory=dict, hash=False)
-    on_broken: str = "error"
+    violations: str = "error"
 
     def last(self, rule: Between) -> str:
         """The variable at which a rule can be checked, the last of its columns that is drawn."""
@@ -223,13 +223,13 @@ class UnitRules:
         left out of the likelihood.
         """
         broken = self.broken_units(confidential, of)
-        if broken and self.on_broken == "error":
+        if broken and self.violations == "error":
             counts = ", ".join(
                 f"{len(units)} break {text!r}" for (text, _), units in broken.items()
             )
             raise InputError(
                 f"of {len(of.sizes)} units of the confidential data, {counts} (units.rules): "
-                "correct rules or data, or say synthesizer.on_broken = 'leave-out'"
+                "correct rules or data, or say synthesizer.violations = 'exclude'"
             )
 
     def left_out(self, confidential: pd.DataFrame, of: Arrangement, variable: str) -> np.ndarray:
@@ -257,7 +257,7 @@ def make_unit_rules(
     for name, step in steps.items():
         check_number(step, f"{place}.steps.{name}")
     made = UnitRules(
-        tuple(chain.variables), tuple(rules), steps, chain.codes, chain.rules.on_broken
+        tuple(chain.variables), tuple(rules), steps, chain.codes, chain.rules.violations
     )
     named = [*steps, *(name for rule in rules for name in rule.names)]
     require_columns(confidential, list(dict.fromkeys(named)), f"confidential data ({place})")

@@ -15,16 +15,16 @@ import pandas as pd
 from riskweighted.common.frames import as_floats, holds_numbers
 from riskweighted.data.typed import as_categories
 from riskweighted.data.variable import Variable
-from riskweighted.design.bends import FEWEST_FOR_BENDS, columns_of
 from riskweighted.design.precision import find_precision
+from riskweighted.design.spline_basis import FEWEST_FOR_BENDS, columns_of
 from riskweighted.evaluation.fit_statistics import comparisons
 from riskweighted.intruder.disguise import disguise_of
-from riskweighted.measures.checks import EXACTLY, MULTIPLES
+from riskweighted.measures.fit_comparisons import EXACTLY, MULTIPLES
 from riskweighted.sequence.many_levels import are_many, groups_of_code, indicators_of_many
 from riskweighted.suggest.evidence import FEW, LEVELS, NUMBER, PLAYING, TIME, ColumnKind, Evidence
 from riskweighted.suggest.kinds import kinds_of
 
-__all__ = ["Column", "as_stated", "hint_in", "look_at", "sensitive", "skewness"]
+__all__ = ["ColumnSummary", "as_stated", "hint_in", "look_at", "sensitive", "skewness"]
 
 _MONEY = (
     "income|inc|wage|salar|earn|pay|turnover|revenue|sales|profit|expend|spend|wealth|asset|debt"
@@ -39,7 +39,7 @@ _EVEN = 3.0  # of the share that each value of a column has on average: less is 
 
 
 @dataclass(frozen=True)
-class Column:
+class ColumnSummary:
     """What was found of one column; shares are of the records.
 
     ``found``: its kind, and why. ``type``: "number", "whole number", "text", "truth value", "date"
@@ -215,7 +215,7 @@ def _words(name: str) -> str:
 
 
 def as_stated(
-    data: pd.DataFrame, columns: Sequence[Column], targets: Collection[str] = ()
+    data: pd.DataFrame, columns: Sequence[ColumnSummary], targets: Collection[str] = ()
 ) -> pd.DataFrame:
     """The frame as a study reads it that states the kinds of these columns: whole numbers that are
     levels are categories, few ones too where they are no targets.
@@ -231,7 +231,7 @@ def look_at(
     described: Mapping[str, Variable] | None = None,
     kinds: Sequence[ColumnKind] | None = None,
     only: Collection[str] | None = None,
-) -> list[Column]:
+) -> list[ColumnSummary]:
     """What each column of a frame is, in its order; `described`: what is said of the columns, whose
     codes for missing are codes here.
 
@@ -247,7 +247,7 @@ def look_at(
     ]
 
 
-def _with_levels(column: pd.Series, of: Column) -> Column:
+def _with_levels(column: pd.Series, of: ColumnSummary) -> ColumnSummary:
     """With what is found of many levels."""
     if of.kind != LEVELS or of.distinct <= FEW:
         return of
@@ -259,7 +259,7 @@ def _with_levels(column: pd.Series, of: Column) -> Column:
     return replace(of, effects=effects, groups=len(groups[0]) if groups else 0)
 
 
-def _look_at(column: pd.Series, found: ColumnKind, stated: Variable) -> Column:
+def _look_at(column: pd.Series, found: ColumnKind, stated: Variable) -> ColumnSummary:
     evidence = Evidence(column, stated)
     records, missing, counts = len(column), int(column.isna().sum()), evidence.counts
     kind = _type_of(evidence, found) if len(counts) else "nothing"
@@ -269,10 +269,10 @@ def _look_at(column: pd.Series, found: ColumnKind, stated: Variable) -> Column:
             and kind == "text"
             and disguise_of(pd.Series(counts.index[:2000].astype(str))) == "numbers"
         )
-        return Column(found, kind, records, missing, len(counts), coded=coded)
+        return ColumnSummary(found, kind, records, missing, len(counts), coded=coded)
     values = as_floats(column)
     if np.isinf(values).any():
-        return Column(found, kind, records, missing, len(counts), infinite=True)
+        return ColumnSummary(found, kind, records, missing, len(counts), infinite=True)
     return _look_at_numbers(values[np.isfinite(values)], found, kind, missing, evidence)
 
 
@@ -293,13 +293,13 @@ def _type_of(evidence: Evidence, found: ColumnKind) -> str:
 
 def _look_at_numbers(
     values: np.ndarray, found: ColumnKind, kind: str, missing: int, evidence: Evidence
-) -> Column:
+) -> ColumnSummary:
     counts, stated, records = evidence.counts, evidence.stated, len(evidence.column)
     codes = () if _in_need(found, len(counts)) else evidence.codes
     amounts = values[~np.isin(values, codes)] if codes else values
     spikes, multiples = (_shares(amounts, found, what) for what in (EXACTLY, MULTIPLES))
     spikes = {name: share for name, share in spikes.items() if share > _EVEN / len(counts)}
-    return Column(
+    return ColumnSummary(
         found,
         kind,
         records,

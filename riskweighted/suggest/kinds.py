@@ -23,10 +23,16 @@ from riskweighted.suggest.evidence import (
     ColumnKind,
     Evidence,
 )
-from riskweighted.suggest.survey import bare_weight, called_weight, is_design, is_weight, replicates
+from riskweighted.suggest.survey_columns import (
+    bare_weight,
+    called_weight,
+    is_design,
+    is_weight,
+    replicates,
+)
 from riskweighted.suggest.texts import kind_of_text
 from riskweighted.suggest.times import why_time, year_or_number
-from riskweighted.suggest.whole import Others, kind_of_whole
+from riskweighted.suggest.whole_numbers import Others, kind_of_whole
 
 __all__ = ["check_kinds", "kinds_of"]
 

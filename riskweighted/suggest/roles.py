@@ -15,28 +15,28 @@ from riskweighted.common.frames import as_floats, holds_numbers
 from riskweighted.common.groups import group_codes
 from riskweighted.common.ranks import order_alike
 from riskweighted.data.io import cells_without_number
-from riskweighted.derivation.columns import as_numbers
+from riskweighted.derivation.candidate_columns import as_numbers
 from riskweighted.derivation.derived import REFUSE, derived, how_told
-from riskweighted.design.bends import independent
+from riskweighted.design.spline_basis import independent
 from riskweighted.intruder.disguise import disguise_of
 from riskweighted.intruder.patterns import cells, level_codes
 from riskweighted.sequence.many_levels import variance_of_effects
-from riskweighted.suggest.columns import Column, hint_in, sensitive, skewness
+from riskweighted.suggest.columns import ColumnSummary, hint_in, sensitive, skewness
 from riskweighted.suggest.evidence import FEW, LEVELS, NUMBER, TIME
 from riskweighted.suggest.texts import codes_as_text
 
 __all__ = [
     "amounts_with_text",
     "giving_away",
+    "information_by_column",
     "known_of",
     "likely_target",
     "may_leave",
     "most_columns",
+    "mutual_information",
     "patterns_of",
     "predictors_of",
-    "sampled",
-    "telling",
-    "told",
+    "sample_records",
 ]
 
 _KNOWN = (
@@ -59,7 +59,7 @@ _BY_CHANCE = 0.05  # that the best of those on offer adds as much as a predictor
 _DEPENDENT, _TINY = 1e-7, 1e-9  # of the size of a column; of its variance
 
 
-def likely_target(columns: Sequence[Column], left_out: Mapping[str, str]) -> tuple[str, ...]:
+def likely_target(columns: Sequence[ColumnSummary], left_out: Mapping[str, str]) -> tuple[str, ...]:
     """One variable: a number whose name says money or the like, else the most skewed of many
     values, else levels.
 
@@ -86,12 +86,12 @@ def likely_target(columns: Sequence[Column], left_out: Mapping[str, str]) -> tup
     return (best.name,)
 
 
-def likely_numbers(columns: Sequence[Column]) -> list[Column]:
+def likely_numbers(columns: Sequence[ColumnSummary]) -> list[ColumnSummary]:
     """The numbers among them, the likeliest to be sensitive first."""
     return sorted((column for column in columns if column.kind == NUMBER), key=_by_name_or_skewness)
 
 
-def _by_name_or_skewness(column: Column) -> tuple[float, bool, float]:
+def _by_name_or_skewness(column: ColumnSummary) -> tuple[float, bool, float]:
     """Smaller is likelier to be sensitive; of equal names the first in the file."""
     hint, few = sensitive(column.name), column.distinct <= FEW or column.held < _LEAST_ASKED
     return (hint, False, 0.0) if hint < math.inf else (hint, few, -skewness(column.amounts))
@@ -119,7 +119,7 @@ def amounts_with_text(data: pd.DataFrame, named: Sequence[str]) -> dict[str, pd.
 
 
 def giving_away(
-    data: pd.DataFrame, columns: Sequence[Column], targets: Sequence[Column]
+    data: pd.DataFrame, columns: Sequence[ColumnSummary], targets: Sequence[ColumnSummary]
 ) -> dict[str, str]:
     """The columns to leave out so that no others give a target away, alone or together, each with
     how it does.
@@ -164,7 +164,7 @@ def _likest(data: pd.DataFrame, row: Mapping[str, Any]) -> str:
 # -- what is known, and what predicts
 
 
-def known_of(data: pd.DataFrame, columns: Sequence[Column]) -> tuple[str, ...]:
+def known_of(data: pd.DataFrame, columns: Sequence[ColumnSummary]) -> tuple[str, ...]:
     """Variables of levels, those with names as in a register first, as long as few records are
     alone; of a unit at most one.
 
@@ -205,8 +205,8 @@ def patterns_of(data: pd.DataFrame, known: Sequence[str]) -> tuple[int, int]:
 
 def predictors_of(
     data: pd.DataFrame,
-    columns: Sequence[Column],
-    targets: Sequence[Column],
+    columns: Sequence[ColumnSummary],
+    targets: Sequence[ColumnSummary],
     known: Sequence[str],
     also: Sequence[str] = (),
     recodes: Collection[tuple[str, str]] = (),
@@ -222,7 +222,7 @@ def predictors_of(
     that are a combination of others, the one that tells less is left out: the second result says by
     name of what they are, the third names what stays.
     """
-    taken, certain = _Taken(sampled(data), targets, recodes), {*known, *also}
+    taken, certain = _Taken(sample_records(data), targets, recodes), {*known, *also}
     offered = [of for of in columns if of.name in certain]
     while best := taken.best(offered):
         taken.take(best)
@@ -254,7 +254,7 @@ def predictors_of(
         for of in columns
         if _of_many_levels(of) and of not in offered and of.name not in {*certain, *taken.names}
     ]
-    tells = telling(taken.data, many, [of.name for of in targets])
+    tells = information_by_column(taken.data, many, [of.name for of in targets])
     pool = sorted((of for of in many if tells.get(of.name, 0) > 0), key=lambda of: -tells[of.name])
     staying = next((of for of in pool if taken.best([of]) is of), None)
     if staying is not None:
@@ -268,7 +268,10 @@ class _Taken:
     """
 
     def __init__(
-        self, data: pd.DataFrame, targets: Sequence[Column], recodes: Collection[tuple[str, str]]
+        self,
+        data: pd.DataFrame,
+        targets: Sequence[ColumnSummary],
+        recodes: Collection[tuple[str, str]],
     ) -> None:
         self.data, self.recodes = data, recodes
         self.chain = len(targets) > 1
@@ -278,11 +281,13 @@ class _Taken:
         self.basis = np.full((len(data), 1), len(data) ** -0.5)
         self.answers = _beyond(self.basis, _answers(data, targets))  # (n, q): what is left to tell
 
-    def best(self, offered: Sequence[Column], by_chance: float = 1.0) -> Column | None:
+    def best(
+        self, offered: Sequence[ColumnSummary], by_chance: float = 1.0
+    ) -> ColumnSummary | None:
         """The column that adds most to what is told, where it adds more than any of so many does
         `by_chance` with this probability.
         """
-        gains = list[tuple[float, float, Column]]()
+        gains = list[tuple[float, float, ColumnSummary]]()
         names = [*self.names, *(of.name for of in offered)]
         for of in offered:
             if of.name in {*self.names, *self.told_by} or (
@@ -307,7 +312,7 @@ class _Taken:
             else None
         )
 
-    def take(self, of: Column) -> None:
+    def take(self, of: ColumnSummary) -> None:
         """One more."""
         adds, _ = self._adds(of)
         if adds is not None:
@@ -318,7 +323,7 @@ class _Taken:
         self.names.append(of.name)
         self.columns_left -= of.width
 
-    def _adds(self, of: Column) -> tuple[np.ndarray | None, str]:
+    def _adds(self, of: ColumnSummary) -> tuple[np.ndarray | None, str]:
         """An orthonormal basis (n, m) of what a column adds to the others; none, and what tells it,
         where that is nothing or, in the formula of a single model, not all of it."""
         own = _in_design(self.data[of.name], of)
@@ -353,7 +358,7 @@ def _beyond(basis: np.ndarray, columns: np.ndarray) -> np.ndarray:
     return columns
 
 
-def _answers(data: pd.DataFrame, targets: Sequence[Column]) -> np.ndarray:
+def _answers(data: pd.DataFrame, targets: Sequence[ColumnSummary]) -> np.ndarray:
     """The targets as independent columns of variance 1, (n, q): ranks of amounts, and whether there
     is none or a zero; indicators of levels."""
     each = list[np.ndarray]()
@@ -369,13 +374,13 @@ def _answers(data: pd.DataFrame, targets: Sequence[Column]) -> np.ndarray:
     return np.asarray((answers - answers.mean(axis=0)) / answers.std(axis=0))
 
 
-def sampled(data: pd.DataFrame) -> pd.DataFrame:
+def sample_records(data: pd.DataFrame) -> pd.DataFrame:
     """The records on which columns are compared: all, or 20,000 of more."""
     return data.sample(_SAMPLE, random_state=0) if len(data) > _SAMPLE else data
 
 
-def telling(
-    data: pd.DataFrame, columns: Sequence[Column], targets: Sequence[str]
+def information_by_column(
+    data: pd.DataFrame, columns: Sequence[ColumnSummary], targets: Sequence[str]
 ) -> dict[str, float]:
     """By column how much it tells of all targets, in nats; of columns of many gaps nothing is
     said.
@@ -384,14 +389,14 @@ def telling(
     return {
         of.name: _told_by_many(data, of, targets)
         if _of_many_levels(of)
-        else sum(told(_grouped(data[of.name]), answer) for answer in answers)
+        else sum(mutual_information(_grouped(data[of.name]), answer) for answer in answers)
         for of in columns
         if _suits(of)
     }
 
 
 def may_leave(
-    data: pd.DataFrame, column: Column, leaving: Sequence[str], shared: bool = False
+    data: pd.DataFrame, column: ColumnSummary, leaving: Sequence[str], shared: bool = False
 ) -> bool:
     """Whether a column may leave unaltered beside others: complete, with few records alone; and
     where it is `shared`, or is no column of few levels, with as many records a pattern as are asked
@@ -405,12 +410,12 @@ def may_leave(
     ) and alone <= _MOST_ALONE * len(data)
 
 
-def _suits(column: Column) -> bool:
+def _suits(column: ColumnSummary) -> bool:
     """Whether a column has few gaps, and levels of enough records if they are many."""
     return column.missing <= _MOST_MISSING * column.records and column.width > 0
 
 
-def _in_design(column: pd.Series, of: Column) -> np.ndarray:
+def _in_design(column: pd.Series, of: ColumnSummary) -> np.ndarray:
     """A column as a model matrix may hold it, (n, k): a number by itself and where it is missing,
     levels by indicators.
     """
@@ -430,12 +435,12 @@ def most_columns(records: int) -> int:
     return min(_MOST_COLUMNS, records // _RECORDS_PER_COLUMN)
 
 
-def _of_many_levels(column: Column) -> bool:
+def _of_many_levels(column: ColumnSummary) -> bool:
     """Whether so many levels hardly leave beside those of other columns, and yet may tell much."""
     return column.kind == LEVELS and column.distinct > FEW and column.fills_formula
 
 
-def _told_by_many(data: pd.DataFrame, column: Column, targets: Sequence[str]) -> float:
+def _told_by_many(data: pd.DataFrame, column: ColumnSummary, targets: Sequence[str]) -> float:
     """What random intercepts tell of the targets, in nats: log(1 + t^2) / 2 each, as far as t^2 is
     more than chance gives.
     """
@@ -448,7 +453,7 @@ def _told_by_many(data: pd.DataFrame, column: Column, targets: Sequence[str]) ->
     )
 
 
-def _largest_levels(column: pd.Series, of: Column) -> np.ndarray:
+def _largest_levels(column: pd.Series, of: ColumnSummary) -> np.ndarray:
     """The levels (n,) of many that have an effect of their own, as numbers, and one more for all
     others.
     """
@@ -461,7 +466,7 @@ def _grouped(column: pd.Series) -> np.ndarray:
     return group_codes([column], _GROUPS, numeric=holds_numbers(column))[0]
 
 
-def told(codes: np.ndarray, answer: np.ndarray) -> float:
+def mutual_information(codes: np.ndarray, answer: np.ndarray) -> float:
     """Mutual information in nats, less twice what independence gives on average."""
     table = np.zeros((int(codes.max()) + 1, int(answer.max()) + 1))
     np.add.at(table, (codes, answer), 1.0)

@@ -18,18 +18,17 @@ from riskweighted.common.found import FoundNumbers
 from riskweighted.common.units import Units
 from riskweighted.contract.synthesizer import chain_names, load_synthesizer, synthesizer_names
 from riskweighted.derivation.find import MOST_COLUMNS, find_structure
-from riskweighted.derivation.rules import Finding
-from riskweighted.derivation.states import quoted as written
+from riskweighted.derivation.rule_findings import RuleFinding
+from riskweighted.derivation.states import quote_column as written
 from riskweighted.intruder.patterns import cells
 from riskweighted.sequence.conditions import Condition
 from riskweighted.sequence.declared import Chain
-from riskweighted.sequence.rules import Rules
-from riskweighted.suggest.bounds import FoundBounds, default_bounds
-from riskweighted.suggest.columns import Column, as_stated, skewness
+from riskweighted.sequence.edit_rules import Rules
+from riskweighted.suggest.columns import ColumnSummary, as_stated, skewness
+from riskweighted.suggest.default_bounds import FoundBounds, default_bounds
 from riskweighted.suggest.evidence import CONSTANT, LEVELS, NUMBER, PLAYING, TIME, UNIT_ID
 from riskweighted.suggest.heaps import shared_values
 from riskweighted.suggest.mixtures import Mixture, suggest_mixture
-from riskweighted.suggest.products import FoundProduct, find_products
 from riskweighted.suggest.roles import (
     giving_away,
     known_of,
@@ -38,14 +37,15 @@ from riskweighted.suggest.roles import (
     most_columns,
     patterns_of,
     predictors_of,
-    sampled,
+    sample_records,
 )
-from riskweighted.suggest.survey import Surveyed, surveyed
-from riskweighted.suggest.units import numbers_members, units_among
+from riskweighted.suggest.suggested_products import FoundProduct, find_products
+from riskweighted.suggest.survey_columns import SurveyColumns, find_survey_columns
+from riskweighted.suggest.unit_columns import numbers_members, units_among
 from riskweighted.suggest.universes import Universe, find_universes
-from riskweighted.weights.names import UNWEIGHTED
+from riskweighted.weights.scheme_names import UNWEIGHTED
 
-__all__ = ["Suggestion", "quoted", "suggest", "term_of", "with_fewer"]
+__all__ = ["Suggestion", "quote_name", "simpler_suggestions", "suggest", "term_of"]
 
 _APART = 5  # of counts: from one value to the next, on average
 _SKEWED = 2.0  # skewness from which a predictor enters by its logarithm
@@ -76,7 +76,7 @@ class Suggestion:
     chain.
     """
 
-    columns: tuple[Column, ...] = field(repr=False)
+    columns: tuple[ColumnSummary, ...] = field(repr=False)
     targets: tuple[str, ...]
     chosen: bool
     known: tuple[str, ...]
@@ -89,18 +89,18 @@ class Suggestion:
     mixture: Mixture | None = None
     left_out: Mapping[str, str] = field(default_factory=dict)
     told_by: Mapping[str, str] = field(default_factory=dict)
-    survey: Surveyed = field(default_factory=Surveyed)
+    survey: SurveyColumns = field(default_factory=SurveyColumns)
     universes: tuple[Universe, ...] = ()
     staying: tuple[str, ...] = ()
     lonely: int = 0
-    rules: tuple[Finding, ...] = field(default=(), repr=False)
-    nearly: tuple[Finding, ...] = field(default=(), repr=False)
+    rules: tuple[RuleFinding, ...] = field(default=(), repr=False)
+    nearly: tuple[RuleFinding, ...] = field(default=(), repr=False)
     products: tuple[FoundProduct, ...] = ()
     shared: Mapping[str, FoundNumbers] = field(default_factory=dict, repr=False)
     bounds: Mapping[str, FoundBounds | None] = field(default_factory=dict, repr=False)
     together: Units | None = None
 
-    def column(self, name: str) -> Column:
+    def column(self, name: str) -> ColumnSummary:
         """What was found of a column."""
         return next(column for column in self.columns if column.name == name)
 
@@ -248,7 +248,7 @@ class Suggestion:
             and column.amounts.min() > 0
             and skewness(column.amounts) > 1
         )
-        left = f"log({quoted(column.name)})" if skewed else quoted(column.name)
+        left = f"log({quote_name(column.name)})" if skewed else quote_name(column.name)
         return (f"{left} ~ {' + '.join(right)}",)
 
     @property
@@ -260,7 +260,7 @@ class Suggestion:
 
 
 def suggest(
-    data: pd.DataFrame, columns: Sequence[Column], targets: Sequence[str] = ()
+    data: pd.DataFrame, columns: Sequence[ColumnSummary], targets: Sequence[str] = ()
 ) -> Suggestion:
     """A first study of a file by what `look_at` found of its columns; `targets`: what is to be
     synthesized, else the likeliest sensitive column.
@@ -285,9 +285,9 @@ def suggest(
             "; --kind NAME=KIND says otherwise" if column.kind not in (*PLAYING, CONSTANT) else ""
         )
         raise InputError(f"{column.name!r} cannot be synthesized: {left_out[column.name]}{cure}")
-    design = surveyed(data, [column.found for column in columns])
+    design = find_survey_columns(data, [column.found for column in columns])
     data = as_stated(data, columns, chosen)
-    some = sampled(data)
+    some = sample_records(data)
     others = [column for column in usable if column.name not in chosen]
     copies = giving_away(some, others, [by_name[name] for name in chosen])
     others = [column for column in others if column.name not in copies]
@@ -389,7 +389,7 @@ def _of_units_alike(suggestion: Suggestion, data: pd.DataFrame) -> Suggestion:
 
 
 def _found_of(
-    data: pd.DataFrame, column: Column, columns: Sequence[Column]
+    data: pd.DataFrame, column: ColumnSummary, columns: Sequence[ColumnSummary]
 ) -> tuple[FoundNumbers, FoundBounds | None]:
     """The values of a target that many records share, and the bounds of its amounts, neither of
     which is one firm's.
@@ -405,7 +405,7 @@ def _found_of(
 
 
 def _time_of_panel(
-    data: pd.DataFrame, columns: Sequence[Column], known: Sequence[str]
+    data: pd.DataFrame, columns: Sequence[ColumnSummary], known: Sequence[str]
 ) -> list[str]:
     """The time by which the records of a unit are told apart, where it may leave: whoever analyses
     the release of a panel needs it.
@@ -435,7 +435,7 @@ def _with_universes(suggestion: Suggestion, data: pd.DataFrame) -> Suggestion:
                 if by not in targets[place:] and (by in suggestion.left_out) == left
             ]
             for each in find_universes(data, [name], askers, codes, uncut=targets):
-                found.setdefault((name, each.otherwise), each)
+                found.setdefault((name, each.else_value), each)
     known = replace(suggestion, universes=tuple(found.values()))
     for name in targets:
         rule = known.asked_of(name)
@@ -458,7 +458,7 @@ def _with_universes(suggestion: Suggestion, data: pd.DataFrame) -> Suggestion:
     return known
 
 
-def _recodes(data: pd.DataFrame, columns: Sequence[Column]) -> set[tuple[str, str]]:
+def _recodes(data: pd.DataFrame, columns: Sequence[ColumnSummary]) -> set[tuple[str, str]]:
     """Pairs of a column and one that follows from it."""
     names = [column.name for column in columns][:MOST_COLUMNS]
     codes = {column.name: column.codes for column in columns}
@@ -486,7 +486,7 @@ def _with_rules(suggestion: Suggestion, data: pd.DataFrame) -> Suggestion:
     return replace(suggestion, rules=tuple(rules), nearly=tuple(nearly))
 
 
-def with_fewer(suggestion: Suggestion, data: pd.DataFrame) -> Iterable[Suggestion]:
+def simpler_suggestions(suggestion: Suggestion, data: pd.DataFrame) -> Iterable[Suggestion]:
     """Simpler and simpler studies, for data that does not suit the first one."""
     yield suggestion
     data = as_stated(data, suggestion.columns, suggestion.targets)
@@ -512,7 +512,7 @@ def with_fewer(suggestion: Suggestion, data: pd.DataFrame) -> Iterable[Suggestio
 # -- columns
 
 
-def quoted(name: str) -> str:
+def quote_name(name: str) -> str:
     """A column in a formula."""
     return name if re.fullmatch(r"[^\W\d]\w*", name) and not _is_word(name) else f"`{name}`"
 
@@ -537,7 +537,7 @@ def _can_be_written(name: str) -> bool:
     return bool(name.strip()) and not set(name) & set("`~\n\r")
 
 
-def _why_left_out(column: Column) -> str:
+def _why_left_out(column: ColumnSummary) -> str:
     if not _can_be_written(column.name):
         return "a formula cannot write its name (it holds `, ~ or a line break)"
     return column.obstacle
@@ -584,7 +584,7 @@ def _with_models(suggestion: Suggestion, data: pd.DataFrame) -> Suggestion:
         of_chain = replace(suggestion, chain=name, models=models, formula="", mixture=None)
         return replace(of_chain, products=_products(of_chain, data) if of_chain.multiplies else ())
     terms = _predictors([suggestion.column(name) for name in complete], len(data))
-    formula = f"{quoted(target.name)} ~ {' + '.join(terms) or '1'}"
+    formula = f"{quote_name(target.name)} ~ {' + '.join(terms) or '1'}"
     mixture = suggest_mixture(target.amounts, _is_count(target))
     left_out = {
         **suggestion.left_out,
@@ -607,7 +607,7 @@ def _products(suggestion: Suggestion, data: pd.DataFrame) -> tuple[FoundProduct,
     """What is multiplied, chosen among the records that are asked and of which no rule settles
     it.
     """
-    data = sampled(data)
+    data = sample_records(data)
     implied = [
         pair for rule in suggestion.rules for setting, pair in rule.declared if setting == "implied"
     ]
@@ -631,7 +631,7 @@ def _products(suggestion: Suggestion, data: pd.DataFrame) -> tuple[FoundProduct,
     )
 
 
-def _is_count(column: Column) -> bool:
+def _is_count(column: ColumnSummary) -> bool:
     """Whether whole numbers stand close together, from 0 on, as counts do."""
     whole = column.type == "whole number" and column.kind == NUMBER and not column.negative
     return whole and float(np.ptp(column.amounts)) < _APART * column.distinct
@@ -657,7 +657,7 @@ def _named(synthesizer: object) -> str:
         )
 
 
-def _predictors(columns: Sequence[Column], records: int) -> Iterator[str]:
+def _predictors(columns: Sequence[ColumnSummary], records: int) -> Iterator[str]:
     """Columns on the right of a model's formula: numbers bend as long as the records can carry
     it.
     """
@@ -665,28 +665,28 @@ def _predictors(columns: Sequence[Column], records: int) -> Iterator[str]:
     for column in columns:
         bends = 0 < column.bends <= left
         left -= column.bends if bends else 0
-        yield f"spline({quoted(column.name)})" if bends else term_of(column)
+        yield f"spline({quote_name(column.name)})" if bends else term_of(column)
 
 
-def term_of(column: Column) -> str:
+def term_of(column: ColumnSummary) -> str:
     """A column on the right of an analysis."""
     if (
         column.enters_as_levels
         and column.type != "truth value"
         and column.name not in keyword.kwlist
     ):  # formulaic reads C(`class`) without its quotes
-        return f"C({quoted(column.name)})"
+        return f"C({quote_name(column.name)})"
     if (
         column.kind == NUMBER
         and len(column.amounts)
         and column.amounts.min() > 0
         and skewness(column.amounts) > _SKEWED
     ):
-        return f"log({quoted(column.name)})"
-    return quoted(column.name)
+        return f"log({quote_name(column.name)})"
+    return quote_name(column.name)
 
 
-def radius_of(column: Column) -> tuple[float, str]:
+def radius_of(column: ColumnSummary) -> tuple[float, str]:
     """A radius for a number, and whether it is relative or absolute: a fifth of the value, unless
     that spans most of the values.
     """
@@ -698,7 +698,7 @@ def radius_of(column: Column) -> tuple[float, str]:
     return 0.2, "relative"
 
 
-def min_radius_of(column: Column) -> float:
+def min_radius_of(column: ColumnSummary) -> float:
     """The least half-width of a number with values near zero: a twentieth of the power of ten of
     the median; 0 where there are none.
     """

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.intruder.disguise import disguise_of
+from riskweighted.suggest.column_names import KEY, NAME, PERSON, UNIT
 from riskweighted.suggest.evidence import LEVELS, RECORD_ID, TEXT, UNIT_ID, ColumnKind, Evidence
-from riskweighted.suggest.names import KEY, NAME, PERSON, UNIT
 
 __all__ = ["codes_as_text", "kind_of_text", "reads_as_numbers"]
 

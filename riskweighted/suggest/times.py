@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.intruder.disguise import reads_as_date
+from riskweighted.suggest.column_names import PERIOD, words_of
 from riskweighted.suggest.evidence import Evidence
-from riskweighted.suggest.names import PERIOD, words_of
 
 __all__ = ["why_time", "year_or_number"]
 

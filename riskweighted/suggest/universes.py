@@ -3,8 +3,8 @@ levels of another one, or beyond a cut of it.
 
 Questions that are asked of some people alone leave gaps that tell of nobody's secret: income of
 children, months of unemployment of those who work. A file may have a code in their place ("9999999:
-not in universe"). A study states them as rules (``when``, ``otherwise``), so that no model has to
-learn them.
+not in universe"). A study states them as rules (``applies_if``, ``else_value``), so that no model
+has to learn them.
 """
 
 import math
@@ -15,9 +15,14 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.frames import as_floats, holds_numbers
-from riskweighted.derivation.columns import LEAST, MOST_LEVELS
-from riskweighted.derivation.levels import FLAG, at_levels, beyond, is_universe
-from riskweighted.derivation.states import quoted, written
+from riskweighted.derivation.candidate_columns import LEAST, MOST_LEVELS
+from riskweighted.derivation.level_findings import (
+    FLAG,
+    find_status_levels,
+    find_status_range,
+    is_universe,
+)
+from riskweighted.derivation.states import quote_column, quote_value
 
 __all__ = ["Universe", "find_universes"]
 
@@ -28,7 +33,7 @@ _OF_NUMBERS = 5  # different values, from which on zeros are looked at
 
 class Universe(NamedTuple):
     """A rule that a column has a value only ``when`` a condition holds, and elsewhere the one of
-    ``otherwise``: None is a missing one.
+    ``else_value``: None is a missing one.
 
     ``by``: the column of the condition. ``covered``: the share of such records that it explains;
     ``exceptions``: records that have another value although it does not hold. ``zeros``: whether it
@@ -40,11 +45,11 @@ class Universe(NamedTuple):
     when: str
     covered: float
     exceptions: int
-    otherwise: float | None = None
+    else_value: float | None = None
 
     @property
     def zeros(self) -> bool:
-        return self.otherwise == 0
+        return self.else_value == 0
 
     def is_secret(self, values: Mapping[str, int]) -> bool:
         """Whether it may be the secret itself who has a value: that something is zero, or one of
@@ -53,18 +58,18 @@ class Universe(NamedTuple):
         return (
             self.zeros
             or values[self.variable] <= FLAG
-            or (self.otherwise is not None and values[self.by] <= FLAG)
+            or (self.else_value is not None and values[self.by] <= FLAG)
         )
 
     @property
     def setting(self) -> str | int | float:
-        """``otherwise`` as a study states it."""
+        """``else_value`` as a study states it."""
         return (
             "missing"
-            if self.otherwise is None
-            else int(self.otherwise)
-            if self.otherwise % 1 == 0
-            else self.otherwise
+            if self.else_value is None
+            else int(self.else_value)
+            if self.else_value % 1 == 0
+            else self.else_value
         )
 
 
@@ -119,7 +124,7 @@ def find_universes(
     """
     found, askers = list[Universe](), list(askers)
     for name in variables:
-        for otherwise, out in _states(data[name], (codes or {}).get(name, ())):
+        for else_value, out in _states(data[name], (codes or {}).get(name, ())):
             if out.sum() < LEAST or out.all():
                 continue
             ranked = [
@@ -141,7 +146,7 @@ def find_universes(
                 exceptions = int((region.inside & ~out).sum())
                 found.append(
                     Universe(
-                        name, by, region.when, -covered / int(out.sum()), exceptions, otherwise
+                        name, by, region.when, -covered / int(out.sum()), exceptions, else_value
                     )
                 )
     return found
@@ -164,14 +169,14 @@ def _regions(by: pd.Series, out: np.ndarray, cut: bool) -> Iterator[_Region]:
         return
     # as a cut it reads better where both tell
     if cut and holds_numbers(by) and by.nunique() > _FEW_LEVELS:
-        yield from _cuts(as_floats(by), out, present, quoted(str(by.name)))
+        yield from _cuts(as_floats(by), out, present, quote_column(str(by.name)))
     if by.nunique() <= MOST_LEVELS:
         yield from _levels(by, out, present)
 
 
 def _levels(by: pd.Series, out: np.ndarray, present: np.ndarray) -> Iterator[_Region]:
     codes, levels = pd.factorize(by)
-    inside = at_levels(codes, present, out)
+    inside = find_status_levels(codes, present, out)
     if not is_universe(inside, out) or (inside == present).all():
         return
     gaps, (few, other) = (
@@ -186,7 +191,7 @@ def _levels(by: pd.Series, out: np.ndarray, present: np.ndarray) -> Iterator[_Re
     equal, unequal, listed = (
         ("==", "!=", said[0]) if len(said) == 1 else ("in", "not in", f"[{', '.join(said)}]")
     )
-    name = quoted(str(by.name))
+    name = quote_column(str(by.name))
     if left_out and gaps:  # a gap is none of these levels, and meets no comparison
         yield _Region(inside, f"not ({name} {equal} {listed})")
     else:
@@ -198,14 +203,14 @@ def _cuts(values: np.ndarray, out: np.ndarray, present: np.ndarray, name: str) -
     whole = bool((values[present] % 1 == 0).all())
     or_gap = "" if present.all() else f" or missing({name})"
     for sign, turn in ((">=", 1.0), ("<=", -1.0)):
-        inside = beyond(turn * values, present, out)
+        inside = find_status_range(turn * values, present, out)
         if is_universe(inside, out):
             cut = _between(
                 float((turn * values[inside]).max()),
                 float((turn * values[~out & present]).min()),
                 whole,
             )
-            yield _Region(inside, f"{name} {sign} {written(turn * cut)}{or_gap}")
+            yield _Region(inside, f"{name} {sign} {quote_value(turn * cut)}{or_gap}")
 
 
 def _between(low: float, high: float, whole: bool) -> float:
@@ -224,5 +229,6 @@ def _between(low: float, high: float, whole: bool) -> float:
 
 def _constant(level: object) -> str:
     if isinstance(level, str):
-        return written(level)
-    return written(bool(level)) if isinstance(level, bool | np.bool_) else written(float(level))  # type: ignore[arg-type]
+        return quote_value(level)
+    value = bool(level) if isinstance(level, bool | np.bool_) else float(level)  # type: ignore[arg-type]
+    return quote_value(value)

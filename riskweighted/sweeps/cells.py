@@ -14,20 +14,29 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from riskweighted.common.errors import InputError
-from riskweighted.evaluation.tables import CONFIDENTIAL
+from riskweighted.evaluation.measure_rows import CONFIDENTIAL
 from riskweighted.runs.stages import Stages
 from riskweighted.runs.study import Study
-from riskweighted.sweeps.grid import Point
-from riskweighted.weights.names import UNWEIGHTED
+from riskweighted.sweeps.settings_grid import GridPoint
+from riskweighted.weights.scheme_names import UNWEIGHTED
 from riskweighted.weights.schemes import scheme_source
 
-__all__ = ["Cell", "Group", "Outcome", "Result", "Stored", "describe", "group_cells", "identify"]
+__all__ = [
+    "CellGroup",
+    "Outcome",
+    "Result",
+    "Stored",
+    "SweepCell",
+    "describe",
+    "group_cells",
+    "identify",
+]
 
 Stored: TypeAlias = bytes  # a fit as its archive
 
 
 @dataclass(frozen=True)
-class Cell:
+class SweepCell:
     """One label at one point of the grid in one repetition; equal keys mean equal results."""
 
     stages: Stages
@@ -91,7 +100,7 @@ class Cell:
         return {key for key in (self.baseline, self.source) if key is not None}
 
 
-class Group(NamedTuple):
+class CellGroup(NamedTuple):
     """Cells that share a fit and a baseline.
 
     ``first``: any of them, all agree in what decides the fit. ``cells``: those to evaluate, none
@@ -99,24 +108,26 @@ class Group(NamedTuple):
     sampled at once.
     """
 
-    first: Cell
-    cells: tuple[Cell, ...]
+    first: SweepCell
+    cells: tuple[SweepCell, ...]
     posterior: bool = False
     cores: int = 1
 
 
-def identify(point: Point, data: str, versions: Mapping[str, str], *, whack_a_mole: bool) -> Cell:
+def identify(
+    point: GridPoint, data: str, versions: Mapping[str, str], *, whack_a_mole: bool
+) -> SweepCell:
     """The cell of a point; `data`: the fingerprint of its data, `whack_a_mole`: whether it is
     measured against the unweighted fit.
     """
-    return Cell(Stages(point.study, data, versions, whack_a_mole), point.label)
+    return SweepCell(Stages(point.study, data, versions, whack_a_mole), point.label)
 
 
-def group_cells(cells: Sequence[Cell], finished: set[str]) -> list[Group]:
+def group_cells(cells: Sequence[SweepCell], finished: set[str]) -> list[CellGroup]:
     """Groups with work left, in the order in which to start them: model by model, a baseline before
     what needs it.
     """
-    groups: dict[tuple[str, str | None], dict[str, Cell]] = {}
+    groups: dict[tuple[str, str | None], dict[str, SweepCell]] = {}
     for cell in cells:
         groups.setdefault((cell.fit, cell.baseline), {}).setdefault(cell.key, cell)
     needed: set[str] = set().union(*(cell.needed for cell in cells if cell.key not in finished))
@@ -125,7 +136,7 @@ def group_cells(cells: Sequence[Cell], finished: set[str]) -> list[Group]:
     for (fit, _), members in groups.items():
         missing = tuple(cell for key, cell in members.items() if key not in finished)
         if missing or fit in needed:
-            left.append(Group(next(iter(members.values())), missing, fit in needed))
+            left.append(CellGroup(next(iter(members.values())), missing, fit in needed))
     models = {cell.model: rank for rank, cell in reversed(list(enumerate(cells)))}
     return sorted(
         left,
@@ -163,7 +174,7 @@ class Outcome(NamedTuple):
     compiling: float = 0.0
 
     @classmethod
-    def failed(cls, group: Group, reason: str) -> "Outcome":
+    def failed(cls, group: CellGroup, reason: str) -> "Outcome":
         """No cell of the group has a result, for one reason."""
         return cls({}, {cell.key: reason for cell in group.cells}, failure=reason)
 

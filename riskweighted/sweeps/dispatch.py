@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import TypeAlias
 
-from riskweighted.sweeps.cells import Group, Outcome, Stored, describe
+from riskweighted.sweeps.cell_work import run_group
+from riskweighted.sweeps.cells import CellGroup, Outcome, Stored, describe
 from riskweighted.sweeps.scheduling import Pool, result_of
-from riskweighted.sweeps.work import run_group
 
 __all__ = ["run_groups"]
 
@@ -20,12 +20,12 @@ Family: TypeAlias = tuple[str, int]
 _START = 3.0  # seconds until a process has loaded what it needs
 
 
-def run_groups(pool: Pool, groups: Sequence[Group]) -> Iterator[Outcome]:
+def run_groups(pool: Pool, groups: Sequence[CellGroup]) -> Iterator[Outcome]:
     """Run groups as workers are free, each after the fits that it needs, whose posteriors are kept
     while others need them.
     """
     board = _Board(groups)
-    running: dict[Future[Outcome], tuple[Group, str]] = {}
+    running: dict[Future[Outcome], tuple[CellGroup, str]] = {}
     while board.waiting or running:
         for group, posteriors, worker in board.assign(
             pool.workers(), pool.ahead, Counter(worker for _, worker in running.values())
@@ -44,7 +44,7 @@ class _Board:
     models are; how long groups take.
     """
 
-    def __init__(self, groups: Sequence[Group]) -> None:
+    def __init__(self, groups: Sequence[CellGroup]) -> None:
         self._groups = groups
         self.waiting = len(groups)
         self._posteriors: dict[str, Stored | None] = {}
@@ -71,7 +71,7 @@ class _Board:
 
     def assign(
         self, workers: Sequence[str], ahead: int, loads: Counter[str]
-    ) -> Iterator[tuple[Group, dict[str, Stored | None], str]]:
+    ) -> Iterator[tuple[CellGroup, dict[str, Stored | None], str]]:
         """Groups for workers that hold fewer than `ahead`, those that hold least first; one at
         least where nobody is at work.
 
@@ -93,7 +93,7 @@ class _Board:
                 next(family for family, places in self._ready.items() if places), workers[0]
             )
 
-    def _take(self, family: Family, worker: str) -> tuple[Group, dict[str, Stored | None], str]:
+    def _take(self, family: Family, worker: str) -> tuple[CellGroup, dict[str, Stored | None], str]:
         group = self._groups[self._ready[family].popleft()]
         posteriors = {key: self._posteriors[key] for key in group.first.needed}
         self._unbegun[family[0]].pop(family, None)
@@ -102,7 +102,7 @@ class _Board:
         self._at[family[0]].add(worker)
         return group, posteriors, worker
 
-    def _leave(self, group: Group) -> None:
+    def _leave(self, group: CellGroup) -> None:
         """The group waits no longer, nor do the fits for it."""
         self.waiting -= 1
         for what in (group.first.model, group.first.family):
@@ -156,7 +156,7 @@ class _Board:
             _START + self._compiling[model]
         )
 
-    def finish(self, group: Group, outcome: Outcome) -> Iterator[Outcome]:
+    def finish(self, group: CellGroup, outcome: Outcome) -> Iterator[Outcome]:
         """Note what became of a group: those that waited for its fit are ready, or have no result
         either.
         """

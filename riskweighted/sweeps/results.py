@@ -17,11 +17,11 @@ from riskweighted.common.fingerprints import file_hash, versions
 from riskweighted.common.settings import flat, to_table
 from riskweighted.data.io import write_table
 from riskweighted.runs.sections import DataSettings
-from riskweighted.sweeps.cells import Cell, Result
-from riskweighted.sweeps.grid import Point, Sweep, value_text
+from riskweighted.sweeps.cells import Result, SweepCell
+from riskweighted.sweeps.settings_grid import GridPoint, Sweep, value_text
 
 __all__ = [
-    "Tables",
+    "SweepTables",
     "begin",
     "finished_cells",
     "is_sweep",
@@ -103,7 +103,7 @@ def is_sweep(folder: Path) -> bool:
     return isinstance(manifest, dict) and {"grid", "repetitions", "files"} <= set(manifest)
 
 
-def finished_cells(partial: Path, cells: Sequence[Cell]) -> dict[str, Result]:
+def finished_cells(partial: Path, cells: Sequence[SweepCell]) -> dict[str, Result]:
     """Results of the cells that an earlier run of the same sweep finished; a damaged one is named
     in a warning and left out.
     """
@@ -152,7 +152,7 @@ _DEFINITION = [
 ]
 
 
-class Tables(NamedTuple):
+class SweepTables(NamedTuple):
     """The tidy ``results``; ``definitions``, what each measure means; ``failures``, what has no
     result, and why; and as a run has them the ``disclosure_verdicts`` of every scheme, and the
     ``fit_check`` of its fit."""
@@ -165,11 +165,11 @@ class Tables(NamedTuple):
 
 
 def tidy_tables(
-    points: Sequence[Point],
-    cells: Sequence[Cell],
+    points: Sequence[GridPoint],
+    cells: Sequence[SweepCell],
     finished: Mapping[str, Result],
     errors: Mapping[str, str],
-) -> Tables:
+) -> SweepTables:
     """The tables of a sweep, each row with the settings of its cell."""
     rows, failed, disclosed, checks = [], [], [], []
     for point, cell in zip(points, cells, strict=True):
@@ -199,7 +199,7 @@ def tidy_tables(
     )
     definitions = everything[_DEFINITION].drop_duplicates(ignore_index=True)
     failures = pd.DataFrame(failed, columns=[*names, "error"])
-    return Tables(
+    return SweepTables(
         everything[[*names, *_MEASURE, *_FIT]],
         definitions,
         failures,
@@ -227,7 +227,7 @@ manifest.json                  settings, grid, versions, fingerprint of the data
 """
 
 
-def write_results(result: Path, tables: Tables, inputs: Mapping[str, Any]) -> None:
+def write_results(result: Path, tables: SweepTables, inputs: Mapping[str, Any]) -> None:
     """The files of the folder `result`, which is empty."""
     write_table(tables.results, result / "results.parquet")
     for name, table in tables._asdict().items():

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from riskweighted.common.cluster import connected
+from riskweighted.common.cluster import connect_client
 from riskweighted.common.errors import InputError
 
 __all__ = ["Pool", "cluster_pool", "local_pool", "result_of"]
@@ -124,7 +124,7 @@ def cluster_pool(
     `after` is called at every worker when all is done. Refuses a scheduler that does not answer
     within 10 s.
     """
-    with connected(address, paths, versions) as client:
+    with connect_client(address, paths, versions) as client:
         executors: dict[str, Any] = {}
 
         def submit(function: Callable[..., Any], *arguments: Any, worker: str) -> "Future[Any]":

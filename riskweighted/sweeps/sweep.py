@@ -18,22 +18,22 @@ from riskweighted.common.checks import check_count, check_given
 from riskweighted.common.errors import InputError
 from riskweighted.common.extras import optional
 from riskweighted.common.fingerprints import fingerprint, versions
-from riskweighted.common.folders import WorkingFolder, opened
+from riskweighted.common.folders import WorkingFolder, open_folder
 from riskweighted.common.jit import worker_threads
 from riskweighted.common.native import Frame, as_pandas
 from riskweighted.common.progress import Reporter, default_reporter
-from riskweighted.evaluation.tables import CONFIDENTIAL
+from riskweighted.evaluation.measure_rows import CONFIDENTIAL
 from riskweighted.intruder.world import make_world
-from riskweighted.runs.bounds import bounded
-from riskweighted.runs.checked import check_study
+from riskweighted.runs.check_study import check_study
 from riskweighted.runs.folder import check_replaceable
-from riskweighted.runs.guaranteed import refuse_data_dependent
+from riskweighted.runs.found_bounds import add_found_bounds
+from riskweighted.runs.guarantee_checks import refuse_data_dependent
 from riskweighted.runs.sections import DataSettings
 from riskweighted.runs.stages import Stages
 from riskweighted.runs.work import Work
-from riskweighted.sweeps.cells import Cell, Group, Result, group_cells, identify
+from riskweighted.sweeps.cell_work import forget
+from riskweighted.sweeps.cells import CellGroup, Result, SweepCell, group_cells, identify
 from riskweighted.sweeps.dispatch import run_groups
-from riskweighted.sweeps.grid import Point, Sweep, expand_grid, place_text
 from riskweighted.sweeps.results import (
     begin,
     finished_cells,
@@ -43,15 +43,15 @@ from riskweighted.sweeps.results import (
     write_results,
 )
 from riskweighted.sweeps.scheduling import Pool, cluster_pool, local_pool
-from riskweighted.sweeps.work import forget
+from riskweighted.sweeps.settings_grid import GridPoint, Sweep, expand_grid, place_text
 from riskweighted.weights.match import world_weights
-from riskweighted.weights.names import UNWEIGHTED
-from riskweighted.weights.schemes import in_order, scheme_source
+from riskweighted.weights.scheme_names import UNWEIGHTED
+from riskweighted.weights.schemes import order_schemes, scheme_source
 
-__all__ = ["Counted", "SweepResult", "count_cells", "sweep"]
+__all__ = ["CellCounts", "SweepResult", "count_cells", "sweep"]
 
 
-class Counted(NamedTuple):
+class CellCounts(NamedTuple):
     """Of a sweep: ``cells`` in its results, of which ``different`` are computed (the confidential
     data have no radius of weights, and no L), and the ``fits`` of these.
     """
@@ -69,8 +69,8 @@ class Counted(NamedTuple):
         return f"{self.cells:,} cells{same}, by {self.fits:,} fit{'s' if self.fits != 1 else ''}"
 
 
-def _counted(cells: Sequence[Cell]) -> Counted:
-    return Counted(
+def _counted(cells: Sequence[SweepCell]) -> CellCounts:
+    return CellCounts(
         len(cells),
         len({cell.key for cell in cells}),
         len({cell.fit for cell in cells if cell.fits_model}),
@@ -172,7 +172,9 @@ def sweep(
             "the grid names a setting of 'data', but the data are given as a DataFrame; give one "
             "of them"
         )
-    with opened(Path(out), "a sweep", check_replaceable=check_replaceable, force=force) as working:
+    with open_folder(
+        Path(out), "a sweep", check_replaceable=check_replaceable, force=force
+    ) as working:
         return _sweep_in(
             working, plan, confidential, workers, scheduler, reporter or default_reporter()
         )
@@ -198,19 +200,19 @@ def _sweep_in(
     )
 
 
-def count_cells(plan: Sweep, *, reporter: Reporter | None = None) -> Counted:
+def count_cells(plan: Sweep, *, reporter: Reporter | None = None) -> CellCounts:
     """Check every cell of a sweep and say how many there are; nothing is fitted or written."""
     return _counted(_checked(plan, None, reporter or default_reporter())[1])
 
 
 def _checked(
     plan: Sweep, confidential: pd.DataFrame | None, reporter: Reporter
-) -> tuple[list[Point], list[Cell], dict[str, Any]]:
+) -> tuple[list[GridPoint], list[SweepCell], dict[str, Any]]:
     """The points of a sweep, the cell of each, and all that decides the results; refuses what can
     be known to be wrong.
     """
     with reporter.step("checking every cell") as advance:
-        in_order(plan.schemes)
+        order_schemes(plan.schemes)
         points, fingerprints = _check_points(expand_grid(plan), confidential, advance)
     inputs = sweep_inputs(plan, fingerprints)
     whack_a_mole = UNWEIGHTED in plan.schemes
@@ -224,8 +226,10 @@ def _checked(
 
 
 def _check_points(
-    points: Sequence[Point], confidential: pd.DataFrame | None, advance: Callable[[int, int], None]
-) -> tuple[list[Point], dict[DataSettings, str]]:
+    points: Sequence[GridPoint],
+    confidential: pd.DataFrame | None,
+    advance: Callable[[int, int], None],
+) -> tuple[list[GridPoint], dict[DataSettings, str]]:
     """Refuse what can be known to be wrong before anything runs; the points, with the bounds of
     runs, and each source's fingerprint.
     """
@@ -246,11 +250,14 @@ def _check_points(
                         _at_point(check, point)
                     checked.add(name)
         advance(done + 1, len(points))
-    held = [point._replace(study=bounded(point.study, data[point.study.data])) for point in points]
+    held = [
+        point._replace(study=add_found_bounds(point.study, data[point.study.data]))
+        for point in points
+    ]
     return held, {source: fingerprint(frame) for source, frame in data.items()}
 
 
-def _checks(point: Point, data: pd.DataFrame) -> Iterator[tuple[str, Callable[[], object]]]:
+def _checks(point: GridPoint, data: pd.DataFrame) -> Iterator[tuple[str, Callable[[], object]]]:
     """What is to be checked at a point, each with a name that is the same where the check is the
     same: not how wide balls are.
     """
@@ -277,10 +284,13 @@ def _checks(point: Point, data: pd.DataFrame) -> Iterator[tuple[str, Callable[[]
             lambda: refuse_data_dependent(alone, Work.of(alone, data).prepared()),
         )
     if scheme_source(label) is None:
-        yield common, lambda: world_weights(make_world(data, scenario), label, study.weights.match)
+        yield (
+            common,
+            lambda: world_weights(make_world(data, scenario), label, study.weights.risk_of),
+        )
 
 
-def _at_point(check: Callable[[], object], point: Point) -> None:
+def _at_point(check: Callable[[], object], point: GridPoint) -> None:
     try:
         check()
     except InputError as error:
@@ -288,7 +298,7 @@ def _at_point(check: Callable[[], object], point: Point) -> None:
 
 
 def _compute(
-    cells: Sequence[Cell],
+    cells: Sequence[SweepCell],
     finished: dict[str, Result],
     partial: Path,
     confidential: pd.DataFrame | None,
@@ -315,8 +325,8 @@ def _compute(
 
 @contextmanager
 def _pool(
-    cells: Sequence[Cell],
-    groups: Sequence[Group],
+    cells: Sequence[SweepCell],
+    groups: Sequence[CellGroup],
     confidential: pd.DataFrame | None,
     workers: int | None,
     scheduler: str | None,

@@ -10,14 +10,14 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from riskweighted.disclosure.anew import Weighting
+from riskweighted.disclosure.leave_one_out_weights import Weighting
 from riskweighted.disclosure.own_packs import disclosure_of_copies
 from riskweighted.intruder.world import World
-from riskweighted.measures.context import Subject
+from riskweighted.measures.context import EvaluationInputs
+from riskweighted.measures.evaluation_settings import EvaluationSettings
 from riskweighted.measures.measure import Estimate
-from riskweighted.measures.settings import EvaluationSettings
 from riskweighted.sequence.fit import Fit
-from riskweighted.tuning.settings import Target, TuningSettings
+from riskweighted.tuning.tuning_settings import Target, TuningSettings
 
 __all__ = ["Constraint", "Leaving", "constraints_of", "constraints_table", "load", "meets"]
 
@@ -40,7 +40,7 @@ class Constraint:
     name: str
     at_most: float
     asked: Target
-    subject: Subject = field(repr=False)
+    subject: EvaluationInputs = field(repr=False)
     leaving: Leaving | None = field(default=None, repr=False)
 
     @property
@@ -79,13 +79,15 @@ def constraints_of(
             name,
             at_most,
             asked,
-            Subject(
+            EvaluationInputs(
                 world if asked.variable is None else world.only(asked.variable),
                 EvaluationSettings(),
             ),
             leaving,
         )
-        for (name, at_most), asked in zip(settings.keep.items(), settings.constraints, strict=True)
+        for (name, at_most), asked in zip(
+            settings.constraints.items(), settings.constraint_targets, strict=True
+        )
     )
 
 

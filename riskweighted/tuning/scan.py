@@ -14,18 +14,22 @@ from threadpoolctl import threadpool_limits
 
 from riskweighted.common.errors import FlatWeightsWarning, InputError
 from riskweighted.contract.centring import CentredWeights
-from riskweighted.measures.context import Subject
+from riskweighted.measures.context import EvaluationInputs
 from riskweighted.measures.measure import Aim, Estimate
 from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.modes import Modes, Vectors
 from riskweighted.tuning.constraints import Constraint, load
-from riskweighted.tuning.datasets import DATASETS
-from riskweighted.tuning.settings import Loss
-from riskweighted.tuning.taught import Taught, information_of, taught_at_mode
+from riskweighted.tuning.dataset_measures import DATASETS
+from riskweighted.tuning.information import (
+    InformationSummary,
+    information_at_mode,
+    joint_information,
+)
+from riskweighted.tuning.tuning_settings import TuningLoss
 from riskweighted.weights.families import family_of
-from riskweighted.weights.names import scheme_text
+from riskweighted.weights.scheme_names import scheme_text
 
-__all__ = ["Path", "Point", "Scan", "Scorer", "Weigh", "path_of", "scan_path"]
+__all__ = ["Path", "Scan", "ScannedSetting", "Scorer", "Weigh", "path_of", "scan_path"]
 
 Weigh = Callable[[str, Fit], pd.DataFrame | CentredWeights]
 
@@ -72,7 +76,7 @@ def _rounded(value: float) -> float:
     return float(f"{value:.{_DIGITS}g}") if np.isfinite(value) else value
 
 
-class Point(NamedTuple):
+class ScannedSetting(NamedTuple):
     """A setting of weights scored at the mode: ``target``, ``loss``, the constraints ``kept`` and
     what records ``taught`` as found there.
 
@@ -84,7 +88,7 @@ class Point(NamedTuple):
     loss: Estimate
     mode: Vectors
     kept: tuple[Estimate, ...] = ()
-    taught: Taught = Taught()
+    taught: InformationSummary = InformationSummary()
 
     def load(self, aim: float, limits: Sequence[float]) -> float:
         """At most 1 where the target is at most `aim` and every constraint its limit."""
@@ -101,12 +105,12 @@ class Scorer:
 
     modes: Modes = field(repr=False)
     weigh: Weigh = field(repr=False)
-    subject: Subject = field(repr=False)
+    subject: EvaluationInputs = field(repr=False)
     target: Aim
-    loss: Loss
+    loss: TuningLoss
     seed: int = field(repr=False)
     constraints: tuple[Constraint, ...] = field(default=(), repr=False)
-    scored: dict[bytes, Point] = field(default_factory=dict, repr=False)
+    scored: dict[bytes, ScannedSetting] = field(default_factory=dict, repr=False)
 
     def alphas(self, scheme: str) -> pd.DataFrame | CentredWeights:
         """The weights of a scheme, (n, V), with their functions if they are centred.
@@ -117,7 +121,7 @@ class Scorer:
             warnings.simplefilter("ignore", FlatWeightsWarning)
             return self.weigh(scheme, self.modes.fit)
 
-    def score(self, scheme: str, setting: float, near: Vectors | None = None) -> Point:
+    def score(self, scheme: str, setting: float, near: Vectors | None = None) -> ScannedSetting:
         """Target and loss of a scheme, the mode searched from one that is `near`; the same weights
         are scored once.
         """
@@ -136,7 +140,7 @@ class Scorer:
         setting: float,
         alphas: pd.DataFrame | CentredWeights,
         near: Vectors | None,
-    ) -> Point:
+    ) -> ScannedSetting:
         with threadpool_limits(1):
             mode = self.modes.find(alphas, near)
             fixed = self.modes.plug_in(alphas, mode, _RISK_DRAWS)
@@ -149,11 +153,11 @@ class Scorer:
             information = self.modes.information(alphas, mode)
 
             def measured(
-                aim: Aim, subject: Subject, otherwise: Callable[[Fit], Estimate]
+                aim: Aim, subject: EvaluationInputs, otherwise: Callable[[Fit], Estimate]
             ) -> Estimate:
                 if aim.of_information is not None:
                     return Estimate(
-                        aim.of_information(information_of(information, subject), subject), 0.0
+                        aim.of_information(joint_information(information, subject), subject), 0.0
                     )
                 return otherwise(around if aim.influence else fixed)
 
@@ -172,9 +176,9 @@ class Scorer:
                 )
                 for one in self.constraints
             )
-            taught = taught_at_mode(information, self.subject)
+            taught = information_at_mode(information, self.subject)
             rng, theta = self._rng(), fixed.thetas(0, 0)
-            return Point(
+            return ScannedSetting(
                 setting,
                 target,
                 self.loss.measure([fixed.released(theta, rng) for _ in range(DATASETS)]),
@@ -194,8 +198,8 @@ class Scan:
     """
 
     path: Path
-    points: tuple[Point, ...] = field(repr=False)
-    score: Callable[[float, Vectors], Point] = field(repr=False)
+    points: tuple[ScannedSetting, ...] = field(repr=False)
+    score: Callable[[float, Vectors], ScannedSetting] = field(repr=False)
 
     @property
     def monotone(self) -> bool:
@@ -217,7 +221,7 @@ class Scan:
         values = [(point.target, *point.kept)[which].value for point in self.points]
         return float(np.nanmin(values)), float(np.nanmax(values))
 
-    def meet(self, aim: float, limits: Sequence[float] = ()) -> Point | None:
+    def meet(self, aim: float, limits: Sequence[float] = ()) -> ScannedSetting | None:
         """The point of least loss with a target of at most `aim` and constraints within their
         `limits`: where the path first crosses all of them, found by bisection.
 
@@ -242,12 +246,14 @@ class Scan:
         return min([crossing, *beyond], key=lambda point: point.loss.value)
 
     @staticmethod
-    def _cheaper(point: Point, other: Point) -> bool:
+    def _cheaper(point: ScannedSetting, other: ScannedSetting) -> bool:
         return bool(
             other.loss.value - point.loss.value > 2 * np.hypot(point.loss.error, other.loss.error)
         )
 
-    def _bisected(self, weak: Point, strong: Point, aim: float, limits: Sequence[float]) -> Point:
+    def _bisected(
+        self, weak: ScannedSetting, strong: ScannedSetting, aim: float, limits: Sequence[float]
+    ) -> ScannedSetting:
         """Between a point that exceeds `aim` or a limit and one that exceeds none, the weakest
         found that exceeds none.
         """
@@ -293,10 +299,10 @@ def scan_path(path: Path, scorer: Scorer, start: Vectors, advance: Callable[[], 
     is left or no mode is found.
     """
 
-    def score(setting: float, near: Vectors) -> Point:
+    def score(setting: float, near: Vectors) -> ScannedSetting:
         return scorer.score(path.text(setting), setting, near)
 
-    points: list[Point] = []
+    points: list[ScannedSetting] = []
     for setting in path.points:
         try:
             points.append(score(setting, points[-1].mode if points else start))

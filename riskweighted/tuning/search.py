@@ -16,31 +16,36 @@ from riskweighted.common.errors import InputError
 from riskweighted.common.progress import Reporter, default_reporter
 from riskweighted.common.seeds import Streams
 from riskweighted.intruder.world import World
-from riskweighted.measures.context import Subject
+from riskweighted.measures.context import EvaluationInputs
+from riskweighted.measures.evaluation_settings import EvaluationSettings
 from riskweighted.measures.measure import Estimate
-from riskweighted.measures.settings import EvaluationSettings
-from riskweighted.sampling.settings import Sampling
+from riskweighted.sampling.sampling_settings import Sampling
 from riskweighted.sequence.alphas import Alpha, alphas_of
 from riskweighted.sequence.blocks import PreparedSequence
 from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.fitting import fit_sequence
 from riskweighted.sequence.modes import modes_of
 from riskweighted.tuning.constraints import Constraint, Leaving, constraints_of, constraints_table
-from riskweighted.tuning.datasets import DATASETS
-from riskweighted.tuning.scan import Path, Point, Scan, Scorer, Weigh, path_of, scan_path
-from riskweighted.tuning.settings import Loss, TuningSettings, check_measurable, loss_of
-from riskweighted.tuning.tables import (
-    Sampled,
+from riskweighted.tuning.dataset_measures import DATASETS
+from riskweighted.tuning.information import InformationSummary, information_of_fit
+from riskweighted.tuning.scan import Path, Scan, ScannedSetting, Scorer, Weigh, path_of, scan_path
+from riskweighted.tuning.tuning_settings import (
+    TuningLoss,
+    TuningSettings,
+    check_measurable,
+    loss_of,
+)
+from riskweighted.tuning.tuning_tables import (
+    SampledSetting,
     Tuning,
-    explained,
+    explain_choice,
     families_table,
     frontier_table,
     unreachable,
 )
-from riskweighted.tuning.taught import Taught, taught_by_fit
 from riskweighted.utility.regressions import Analysis
 from riskweighted.weights.families import family_of
-from riskweighted.weights.names import UNWEIGHTED
+from riskweighted.weights.scheme_names import UNWEIGHTED
 
 __all__ = ["tune_model"]
 
@@ -51,7 +56,7 @@ _AIM = 0.975
 _CLOSE = 0.95  # of the target: a fit between this and the target is not corrected
 _DEARER = 1.5  # times its loss at the mode: a fit that costs more is compared with the next family
 _HAIR = 0.01  # of the target, by which a corrected fit ends below it
-_REFERENCES = ("marginal", "pairwise", "delete(q=0.05)", "uniform(c=0.1)")
+_REFERENCES = ("marginal", "pairwise", "drop-riskiest(q=0.05)", "uniform(c=0.1)")
 
 
 def tune_model(
@@ -85,7 +90,7 @@ def tune_model(
     if unweighted is None:
         unweighted = sample(UNWEIGHTED, alphas_of(model.variables, None, model.confidential.index))
     drawn = unweighted.settings
-    subject = Subject(world if of is None else world.only(of), EvaluationSettings())
+    subject = EvaluationInputs(world if of is None else world.only(of), EvaluationSettings())
     constraints = constraints_of(settings, world, leaving)
     return _Search(
         lambda scheme, alphas: sample(scheme, alphas).with_drawing(drawn),
@@ -152,12 +157,12 @@ class _Search:
     """Everything that a search needs; see `tune_model`."""
 
     sample: Callable[[str, Alpha], Fit]
-    subject: Subject
+    subject: EvaluationInputs
     weigh: Weigh
     settings: TuningSettings
     streams: Streams
     unweighted: Fit
-    loss: Loss
+    loss: TuningLoss
     reporter: Reporter
     constraints: tuple[Constraint, ...] = ()
 
@@ -191,7 +196,7 @@ class _Search:
             return self._tuning(None, start, [start], scans, {}, scales, taught, references)
         aim, *limits = (
             most * _AIM / scale
-            for most, scale in zip((self.settings.at_most, *self._limits), scales, strict=True)
+            for most, scale in zip((self.settings.target_max, *self._limits), scales, strict=True)
         )
         with self.reporter.step("finding where each family meets the target"):
             met = {scan.path.family: scan.meet(aim, limits) for scan in scans}
@@ -214,9 +219,9 @@ class _Search:
     @property
     def _limits(self) -> tuple[float, ...]:
         """What each constraint shall not exceed."""
-        return tuple(self.settings.keep.values())
+        return tuple(self.settings.constraints.values())
 
-    def _check_judged(self, start: Sampled) -> None:
+    def _check_judged(self, start: SampledSetting) -> None:
         """Refuse a constraint that cannot be measured on the unweighted fit."""
         unknown = [
             one.name
@@ -229,7 +234,7 @@ class _Search:
                 "setting can be said to keep it"
             )
 
-    def _worth(self, fitted: Sampled) -> tuple[bool, float]:
+    def _worth(self, fitted: SampledSetting) -> tuple[bool, float]:
         """A fit that meets the target and keeps all constraints before one that does not; then the
         least loss, or the least excess.
         """
@@ -239,7 +244,7 @@ class _Search:
     def _seed(self, purpose: str) -> int:
         return self.streams.seed_for("tune", purpose)
 
-    def _measured(self, scheme: str, setting: float, fit: Fit) -> Sampled:
+    def _measured(self, scheme: str, setting: float, fit: Fit) -> SampledSetting:
         """Target, loss and constraints of a fit."""
         available = fit.sizes["chain"] * fit.sizes["draw"]
         draws = self.settings.risk_draws or min(_RISK_DRAWS, available)
@@ -249,10 +254,10 @@ class _Search:
             constraint.measure(fit, scheme, draws, self._seed("measure"))
             for constraint in self.constraints
         )
-        taught = taught_by_fit(fit, self.subject, draws, self._seed("measure"))
-        return Sampled(scheme, setting, fit, target, self.loss.measure(frames), kept, taught)
+        taught = information_of_fit(fit, self.subject, draws, self._seed("measure"))
+        return SampledSetting(scheme, setting, fit, target, self.loss.measure(frames), kept, taught)
 
-    def _scan(self, families: Sequence[str], scorer: Scorer, start: Point) -> list[Scan]:
+    def _scan(self, families: Sequence[str], scorer: Scorer, start: ScannedSetting) -> list[Scan]:
         """Every family's path at its points; of families that were not named those that the model
         and the weights allow.
         """
@@ -283,7 +288,7 @@ class _Search:
             raise refused
         return scans
 
-    def _references(self, scorer: Scorer, start: Point) -> dict[str, Point]:
+    def _references(self, scorer: Scorer, start: ScannedSetting) -> dict[str, ScannedSetting]:
         """Schemes to compare with."""
         scored = {}
         with self.reporter.step("scoring references"):
@@ -294,8 +299,8 @@ class _Search:
         return scored
 
     def _sampled(
-        self, scans: Mapping[str, Scan], points: Mapping[str, Point]
-    ) -> list[tuple[Path, Sampled]]:
+        self, scans: Mapping[str, Scan], points: Mapping[str, ScannedSetting]
+    ) -> list[tuple[Path, SampledSetting]]:
         """The fit of the family of least loss at the mode; and a second one where it costs far more
         than its mode said and another family may cost less, or at the corrected setting where its
         target is off."""
@@ -315,7 +320,7 @@ class _Search:
         aim, *limits = (
             (most - max(_HAIR * most, np.nan_to_num(measured.error))) * _ratio(found, measured)
             for most, found, measured in zip(
-                (self.settings.at_most, *self._limits),
+                (self.settings.target_max, *self._limits),
                 (point.target, *point.kept),
                 (first.target, *first.kept),
                 strict=True,
@@ -326,7 +331,7 @@ class _Search:
             return fitted
         return [*fitted, (scan.path, self._fitted(scan.path, corrected.setting))]
 
-    def _fitted(self, path: Path, setting: float) -> Sampled:
+    def _fitted(self, path: Path, setting: float) -> SampledSetting:
         scheme = path.text(setting)
         fit = self.sample(scheme, self.weigh(scheme, self.unweighted))
         with self.reporter.step(f"measuring {scheme}"):
@@ -335,13 +340,13 @@ class _Search:
     def _tuning(
         self,
         path: Path | None,
-        best: Sampled,
-        sampled: list[Sampled],
+        best: SampledSetting,
+        sampled: list[SampledSetting],
         scans: list[Scan],
-        points: Mapping[str, Point],
+        points: Mapping[str, ScannedSetting],
         scales: Sequence[float],
-        taught: Taught,
-        references: Mapping[str, Point],
+        taught: InformationSummary,
+        references: Mapping[str, ScannedSetting],
     ) -> Tuning:
         """The result of a search; `path` None where nothing needs to be weighted."""
         families = families_table(
@@ -353,11 +358,11 @@ class _Search:
         frontier.attrs = {
             "target": self.settings.asked.label,
             "loss": self.loss.label,
-            "at_most": self.settings.at_most,
+            "target_max": self.settings.target_max,
         }
         return Tuning(
             target=self.settings.target,
-            at_most=self.settings.at_most,
+            target_max=self.settings.target_max,
             family=UNWEIGHTED if path is None else path.family,
             settings={} if path is None else {path.setting: best.setting},
             scheme=best.scheme,
@@ -372,5 +377,5 @@ class _Search:
             frontier=frontier,
             families=families,
             constraints=constraints_table(self.constraints, sampled[0].kept, best.kept),
-            why=explained(self.settings, best, families, self.loss),
+            why=explain_choice(self.settings, best, families, self.loss),
         )

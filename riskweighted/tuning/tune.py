@@ -15,17 +15,17 @@ from riskweighted.common.native import Frame, as_pandas, native_of
 from riskweighted.common.progress import Reporter
 from riskweighted.common.seeds import Streams
 from riskweighted.contract.synthesizer import Synthesizer
-from riskweighted.disclosure.anew import Weighting
+from riskweighted.disclosure.leave_one_out_weights import Weighting
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import make_world
-from riskweighted.sampling.settings import AUTO, Sampling
+from riskweighted.sampling.sampling_settings import AUTO, Sampling
 from riskweighted.sequence.declared import Chain
 from riskweighted.sequence.fit import Fit
 from riskweighted.sequence.prepare import prepare_sequence
 from riskweighted.tuning.constraints import Leaving
 from riskweighted.tuning.search import tune_model
-from riskweighted.tuning.settings import TuningSettings
-from riskweighted.tuning.tables import Tuning
+from riskweighted.tuning.tuning_settings import TuningSettings
+from riskweighted.tuning.tuning_tables import Tuning
 from riskweighted.utility.regressions import checked_regression
 from riskweighted.weights.match import Match, world_weighting
 
@@ -38,10 +38,10 @@ def tune(
     scenario: Scenario,
     *,
     target: str,
-    at_most: float,
+    target_max: float,
     family: str | None = None,
     loss: str = "U_m",
-    keep: Mapping[str, float] | None = None,
+    constraints: Mapping[str, float] | None = None,
     regression: str | None = None,
     coefficient: str | None = None,
     fit: Fit | None = None,
@@ -53,7 +53,7 @@ def tune(
     engine: str = AUTO,
     risk_draws: int | None = None,
     survey: str | pd.Series | np.ndarray | None = None,
-    match: Match = "own",
+    risk_of: Match = "each-variable",
     random_seed: int | None = None,
     reporter: Reporter | None = None,
 ) -> Tuning:
@@ -73,22 +73,23 @@ def tune(
     target : str
         "isolated-risk" (mean expected identification risk of the 5 % of the records with the
         largest IR^c) or "top-1-percent-risk" (of the largest 1 % of the values), along "mix",
-        "power" and "delete"; what records teach by their own values, "isolated-information-mean"
-        (of isolated records), "largest-information" (of a record) or "information" (sum), and
-        "lipschitz" (Delta) and "range" (largest), along these, "uniform", "bounded" and "budget";
-        or the key of another measure of datasets. Where several variables are synthesized it is
-        that of all of them together, or of the one that is named: "isolated-risk(income)".
-    at_most : float
+        "power" and "drop-riskiest"; what records teach by their own values,
+        "isolated-information-mean" (of isolated records), "largest-information" (of a record) or
+        "information" (sum), and "lipschitz" (Delta) and "range" (largest), along these, "uniform",
+        "bounded" and "budget"; or the key of another measure of datasets. Where several variables
+        are synthesized it is that of all of them together, or of the one that is named:
+        "isolated-risk(income)".
+    target_max : float
         What the target shall not exceed.
     family : str, optional
         One family instead of all, a centred one by its plus, "mix+". All are "mix", "power" and
-        "delete" of expected risk, else the centred ones and "uniform"; "delete+" is walked where it
-        is named.
+        "drop-riskiest" of expected risk, else the centred ones and "uniform"; "drop-riskiest+" is
+        walked where it is named.
     loss : str
         "U_m": the largest ECDF distance, mean over the numbers that are synthesized; "overlap": 1
         less the overlap of the intervals of a regression coefficient; or the key of a measure of
         utility, such as "two-way-mean".
-    keep : mapping of str to float, optional
+    constraints : mapping of str to float, optional
         Constraints: what other figures shall not exceed beside the target, by name,
         ``{"isolated-information": 0.5}``. Any target is one; "disclosure-largest", the largest D of
         one copy of a record (`attribution`), is one alone.
@@ -103,7 +104,7 @@ def tune(
         Default: 200, or all there are.
     survey : str, Series or array (n,), optional
         Survey weights, as in `fit`; a given unweighted fit must have them too.
-    match : {"own", "joint"} or sequence of sequences of str, default "own"
+    risk_of : {"each-variable", "joint"} or sequence of sequences of str, default "each-variable"
         Whose ball the weights of several variables are made of, as in `match_weights`.
     random_seed : int, optional
     reporter : Reporter, optional
@@ -133,7 +134,7 @@ def tune(
     ...     data,
     ...     scenario,
     ...     target="lipschitz",
-    ...     at_most=3.0,
+    ...     target_max=3.0,
     ...     family="uniform",
     ...     random_seed=1,
     ... )
@@ -141,7 +142,7 @@ def tune(
     ('uniform', True)
     """
     native, confidential = native_of(confidential), as_pandas(confidential)
-    settings = TuningSettings(target, at_most, family, loss, risk_draws, keep or {})
+    settings = TuningSettings(target, target_max, family, loss, risk_draws, constraints or {})
     sampling = Sampling(
         draws=draws,
         tune=tune,
@@ -155,8 +156,8 @@ def tune(
     analysis = checked_regression(confidential, regression, coefficient, scenario.synthetic)
     streams = Streams(secrets.randbits(63) if random_seed is None else int(random_seed))
     model = prepare_sequence(synthesizer, confidential, survey)
-    weigh = partial(world_weighting, world, match=match)
-    leaving = Leaving(lambda scheme: Weighting(scheme, match, world=world))
+    weigh = partial(world_weighting, world, risk_of=risk_of)
+    leaving = Leaving(lambda scheme: Weighting(scheme, risk_of, world=world))
     tuned = tune_model(
         model,
         world,

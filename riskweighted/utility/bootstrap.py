@@ -8,9 +8,9 @@ import numpy as np
 
 from riskweighted.common.checks import MOST_RESAMPLES, check_count, check_share
 from riskweighted.common.value_counts import ValueCounts
-from riskweighted.utility.intervals import Interval
+from riskweighted.utility.combining_rules import Interval
 
-__all__ = ["bootstrap_means", "bootstrap_quantiles", "counted", "pooled_bootstrap"]
+__all__ = ["bootstrap_means", "bootstrap_quantiles", "count_values", "pooled_bootstrap"]
 
 _BLOCK = 2_000_000  # resampled values held at once
 # values from which a mean follows its limit law, but for what the values farthest from it do
@@ -18,7 +18,7 @@ _MANY = 1_000
 _FAR = 100  # of them
 
 
-def counted(values: np.ndarray | ValueCounts) -> ValueCounts:
+def count_values(values: np.ndarray | ValueCounts) -> ValueCounts:
     """Values (n,) as counts of the different ones."""
     return values if isinstance(values, ValueCounts) else ValueCounts.of(values)
 
@@ -31,7 +31,7 @@ def bootstrap_means(
 
     Of 1,000 and more, `_limit_means` takes a time that hardly grows with n (METHODS section 6).
     """
-    counts = counted(values)
+    counts = count_values(values)
     n, distinct = len(counts), len(counts.values)
     if _is_many(counts):
         return _limit_means(counts, resamples, rng)
@@ -94,7 +94,7 @@ def bootstrap_quantiles(
     statistic of n uniforms, Beta(j, n - j + 1); given it, the next one follows from a Beta(1, n -
     j). Exact, at a cost free of n but for one sort.
     """
-    counts = counted(values)
+    counts = count_values(values)
     n = len(counts)
     rank = (n - 1) * quantile
     j, share = int(np.floor(rank)) + 1, rank - np.floor(rank)
@@ -152,7 +152,7 @@ def pooled_bootstrap(
     check_share(level, "level")
     if quantile is not None:
         check_share(quantile, "quantile")
-    counts = [counted(values) for values in datasets]
+    counts = [count_values(values) for values in datasets]
     if quantile is None:
         resampled = [bootstrap_means(values, resamples, rng) for values in counts]
     else:

@@ -11,7 +11,7 @@ import numpy as np
 
 from riskweighted.common.errors import InputError
 from riskweighted.common.value_counts import LevelCounts, ValueCounts
-from riskweighted.utility.bootstrap import counted
+from riskweighted.utility.bootstrap import count_values
 from riskweighted.utility.kernels.merging import compare_shares
 
 __all__ = ["EcdfDistance", "ecdf_distance", "mean_ecdf_distance", "mean_total_variation"]
@@ -51,7 +51,7 @@ def ecdf_distance(confidential: np.ndarray, synthetic: np.ndarray) -> EcdfDistan
     """
     return _distance(
         *(
-            counted(_numbers(values, what))
+            count_values(_numbers(values, what))
             for what, values in (("confidential", confidential), ("synthetic", synthetic))
         )
     )
@@ -74,8 +74,8 @@ def mean_ecdf_distance(
     """U_m and U_a of each synthetic dataset, averaged over the L datasets (METHODS section 6), of
     values or of their counts.
     """
-    true = counted(confidential)
-    distances = np.array([_distance(true, counted(values)) for values in synthetic])
+    true = count_values(confidential)
+    distances = np.array([_distance(true, count_values(values)) for values in synthetic])
     return EcdfDistance(*map(float, distances.mean(axis=0)))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from riskweighted.common.groups import Grouping
-from riskweighted.utility.tables import Columns
+from riskweighted.utility.contingency_tables import Columns
 
 __all__ = ["FileCodes", "PropensityDistance", "file_propensity", "ordered_variables"]
 

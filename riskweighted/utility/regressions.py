@@ -19,9 +19,9 @@ from riskweighted.common.errors import InputError, listing
 from riskweighted.common.frames import holds_numbers, require_columns
 from riskweighted.design.design import build_design, response_values
 from riskweighted.design.distinct import Distinct
-from riskweighted.design.formulas import on_grid, response_name, split_formula
+from riskweighted.design.formulas import response_name, rounds_to_grid, split_formula
 from riskweighted.sequence.conditions import Condition
-from riskweighted.utility.intervals import TOO_SHORT, Interval, combined_interval, t_interval
+from riskweighted.utility.combining_rules import TOO_SHORT, Interval, combined_interval, t_interval
 from riskweighted.utility.newton import solve_regression
 from riskweighted.utility.regression_cases import (
     SCALES,
@@ -163,7 +163,7 @@ def split_regression(formula: str) -> RegressionFormula:
     """Take the text of a regression apart."""
     given, where = _split_where(formula)
     scale, plain = _splitresponse_of(given)
-    if on_grid(plain):
+    if rounds_to_grid(plain):
         raise InputError(
             f"regression {formula!r} has spline(), which is of models: whoever has the release "
             "cannot make it; write cs(x, df=4)"

@@ -16,7 +16,7 @@ from riskweighted.common.checks import check_choice, check_number
 from riskweighted.common.errors import InputError
 from riskweighted.common.frames import require_columns
 from riskweighted.common.native import Frame, as_pandas
-from riskweighted.common.survey import survey_weights
+from riskweighted.common.survey_weights import survey_weights
 
 __all__ = ["REPLICATIONS", "SurveyDesign", "design_columns", "survey_design"]
 

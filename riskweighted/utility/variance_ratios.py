@@ -19,8 +19,8 @@ from riskweighted.common.checks import check_given
 from riskweighted.common.frames import with_columns
 from riskweighted.contract.centring import Intervals
 from riskweighted.contract.intervals import values_within
-from riskweighted.contract.layout import layout_of
 from riskweighted.contract.synthesizer import Density, Draw, Layout
+from riskweighted.contract.vector_layout import layout_of
 from riskweighted.sampling.block_fit import BlockFit
 from riskweighted.sampling.centred import CentredTerm
 from riskweighted.sampling.laplace import peak_of

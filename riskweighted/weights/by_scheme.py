@@ -15,9 +15,9 @@ from riskweighted.intruder.world import World
 from riskweighted.risk.identification import confidential_risk
 from riskweighted.weights.families import FAMILIES, Family, family_settings
 from riskweighted.weights.functions import OwnWeights
-from riskweighted.weights.given import given_function
-from riskweighted.weights.names import SchemeName, is_given, parse_scheme
+from riskweighted.weights.scheme_names import SchemeName, is_given, parse_scheme
 from riskweighted.weights.schemes import tuple_size
+from riskweighted.weights.user_weights import given_function
 
 if TYPE_CHECKING:
     from riskweighted.sequence.fit import Fit
@@ -76,14 +76,14 @@ def _of_fit(world: World, named: SchemeName, family: Family, fit: "Fit | None") 
     """Those of a family that is made of a fit."""
     from riskweighted.weights.of_fit import (
         FitWeights,
-        scored,
+        find_scored,
         sums_before,
         weights_within,
     )
 
     assert fit is not None  # asked for when the weights were made
     assert family.limit is not None
-    parts, vectors = scored(fit, world.scenario.synthetic[0], named.text)
+    parts, vectors = find_scored(fit, world.scenario.synthetic[0], named.text)
     digest = hashlib.sha256()
     for block, *_ in parts:
         digest.update(block.weights.to_numpy(dtype=float).tobytes())

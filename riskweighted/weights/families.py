@@ -71,7 +71,7 @@ def _uniform(world: World, fit: "Fit", *, c: float) -> np.ndarray:
     return np.full(len(world.confidential), c)
 
 
-def _delete(world: World, *, q: float) -> Shape:
+def _drop_riskiest(world: World, *, q: float) -> Shape:
     cut = np.quantile(confidential_risk(world).to_numpy(), 1 - q)
     return lambda risk, size: np.where(risk > cut, 0.0, 1.0)
 
@@ -84,7 +84,7 @@ def _mix(world: World, *, t: float) -> Shape:
     return lambda risk, size: np.asarray(1 - t * risk)
 
 
-def _others(world: World) -> Shape:
+def _others_in_ball(world: World) -> Shape:
     """The other records in the ball, of the others of the pattern; 0 of a record alone."""
     return lambda risk, size: np.where(
         size > 1, np.clip(1 - risk * size / np.maximum(size - 1, 1), 0.0, 1.0), 0.0
@@ -124,7 +124,7 @@ def _reweighted(world: World, fit: "Fit", *, c: float) -> np.ndarray:
 
 def _by_risk(world: World, fit: Fits, *, rise: float) -> np.ndarray:
     """alpha min(1, E0[IR] / E1[IR]) where the expected risk rises by ``rise`` or more."""
-    from riskweighted.risk.expected import expected_risk
+    from riskweighted.risk.expected_identification import expected_risk
 
     before, after = (expected_risk(of, world, random_seed=0).risk for of in reversed(fit))
     alpha = fit.weighted.alphas[world.scenario.synthetic[0]].to_numpy()
@@ -147,10 +147,10 @@ def _limited(limit: Callable[..., Limit], reads_risk: bool = False) -> Callable[
     """
 
     def make(world: World, fit: "Fit", *, b: float) -> np.ndarray:
-        from riskweighted.weights.of_fit import scored, weights_within
+        from riskweighted.weights.of_fit import find_scored, weights_within
 
         (variable,) = world.scenario.synthetic
-        vectors = scored(fit, variable, "bounded")[1]
+        vectors = find_scored(fit, variable, "bounded")[1]
         n = len(world.confidential)
         risk = confidential_risk(world).to_numpy() if reads_risk else np.zeros(n)
         alpha = weights_within(limit(b=b)(risk), vectors, world.arrangement)
@@ -212,11 +212,11 @@ FAMILIES: Mapping[str, Family] = {
         path=(0, 0.1, 0.25, 0.5, 1, 2, 4),
         lowers=_ALL,
     ),
-    "delete": Family(
-        _shaped(_delete),
+    "drop-riskiest": Family(
+        _shaped(_drop_riskiest),
         {"q": None},
         {"q": (0, 1)},
-        shape=_delete,
+        shape=_drop_riskiest,
         path=(0, 0.01, 0.025, 0.05, 0.1, 0.2, 0.4),
         lowers=_ALL,
     ),
@@ -267,7 +267,7 @@ FAMILIES: Mapping[str, Family] = {
         lowers=("influence", "information"),
         unit=_largest_score,
     ),
-    "others": Family(_shaped(_others), {}, {}, shape=_others),
+    "others-in-ball": Family(_shaped(_others_in_ball), {}, {}, shape=_others_in_ball),
 }
 
 

@@ -15,7 +15,7 @@ import pandas as pd
 
 from riskweighted.common.errors import InputError
 from riskweighted.contract.centring import OwnFunction
-from riskweighted.intruder.patterns import level_codes, numbered, numbered_as
+from riskweighted.intruder.patterns import level_codes, number_codes, number_codes_alike
 from riskweighted.intruder.sorted_balls import Runs
 from riskweighted.intruder.world import World
 from riskweighted.weights.families import Shape
@@ -138,7 +138,7 @@ class OwnWeights:
                     [division.distinct.astype(object), column.astype(object)], ignore_index=True
                 )
                 levels = np.minimum(level_codes(both)[len(division.distinct) :], division.size - 1)
-            cell = numbered_as(cell * division.size + levels, division.codes)
+            cell = number_codes_alike(cell * division.size + levels, division.codes)
         if statuses is not None and not centres.divisions:
             cell = np.where(statuses.status == 0, cell, -1)
         amounts = np.zeros(len(column)) if statuses is None else statuses.values
@@ -281,7 +281,7 @@ class LeastOf:
         """Which records share what every one of the intruders knows, (n,)."""
         codes = np.zeros(len(self.functions[0].pattern), dtype=np.int64)
         for function in self.functions:
-            codes, _ = numbered(codes * (function.pattern.max() + 1) + function.pattern)
+            codes, _ = number_codes(codes * (function.pattern.max() + 1) + function.pattern)
         return codes
 
     @property

@@ -17,7 +17,7 @@ from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.statuses import MISSING, status_name
 from riskweighted.intruder.world import World, make_world
 
-__all__ = ["FLOOR", "margin_shift", "overfilling", "warn_of_shift", "world_shift"]
+__all__ = ["FLOOR", "margin_shift", "overfill_factor", "warn_of_shift", "world_shift"]
 
 _GROUPS = 5  # quintiles of a numeric variable
 # of its raw share: with less than a fifth of it left, a level is as good as gone from what is
@@ -260,7 +260,7 @@ def warn_of_shift(
     return texts
 
 
-def overfilling(least: float) -> float:
+def overfill_factor(least: float) -> float:
     """How many times as often as it should a level of share .001 is released by a centred fit, at
     most, under this weight of it or more.
 

@@ -20,7 +20,7 @@ from riskweighted.intruder.world import World, make_world
 from riskweighted.weights.adjust import adjust_weights, cluster_weights, running_weights
 from riskweighted.weights.by_scheme import own_weights
 from riskweighted.weights.functions import GivenWeights, LeastOf, OfRows
-from riskweighted.weights.names import UNWEIGHTED, is_centred, parse_scheme
+from riskweighted.weights.scheme_names import UNWEIGHTED, is_centred, parse_scheme
 from riskweighted.weights.schemes import bounds_lengths, scheme_alpha, scheme_source
 from riskweighted.weights.subsets import Match, scheme_subsets
 
@@ -43,7 +43,7 @@ _Result = TypeVar("_Result")
 def world_weights(
     world: World,
     scheme: str,
-    match: Match = "own",
+    risk_of: Match = "each-variable",
     fit: "Fit | Fits | None" = None,
     *,
     scale: float = 1,
@@ -60,11 +60,11 @@ def world_weights(
     """
     if world.others:
         of_each = [
-            world_weights(each, scheme, match, fit, scale=scale, shift=shift, cluster=cluster)
+            world_weights(each, scheme, risk_of, fit, scale=scale, shift=shift, cluster=cluster)
             for each in world.each
         ]
         return reduce(lambda one, other: one.where(one <= other, other), of_each)
-    subsets = _subsets(world, scheme, match)
+    subsets = _subsets(world, scheme, risk_of)
     of, clusters = world.arrangement, None if cluster is None else world.confidential[cluster]
     _refuse_mixed(world, subsets)
 
@@ -99,7 +99,7 @@ def _refuse_mixed(world: World, subsets: Sequence[Sequence[str]]) -> None:
     for subset in subsets:
         if len({world.is_of_unit(name) for name in subset}) > 1:
             raise InputError(
-                f"match joins {listing(subset)}, of which some are of the unit and some of its "
+                f"risk_of joins {listing(subset)}, of which some are of the unit and some of its "
                 "members: match each by its own ball"
             )
 
@@ -107,7 +107,7 @@ def _refuse_mixed(world: World, subsets: Sequence[Sequence[str]]) -> None:
 def world_functions(
     world: World,
     scheme: str,
-    match: Match = "own",
+    risk_of: Match = "each-variable",
     fit: "Fit | None" = None,
     *,
     scale: float = 1,
@@ -119,16 +119,16 @@ def world_functions(
     """
     if world.others:
         of_each = [
-            world_functions(each, scheme, match, fit, scale=scale, shift=shift, cluster=cluster)
+            world_functions(each, scheme, risk_of, fit, scale=scale, shift=shift, cluster=cluster)
             for each in world.each
         ]
         return {name: LeastOf(tuple(of[name] for of in of_each)) for name in of_each[0]}
     functions, of = dict[str, OwnFunction](), world.arrangement
-    for (name,) in _subsets(world, scheme, match):
+    for (name,) in _subsets(world, scheme, risk_of):
         alone = world.only(name)
         if of is not None and world.is_of_unit(name):
             by_unit = world_functions(
-                alone.of_firsts(), scheme, match, fit, scale=scale, shift=shift
+                alone.of_firsts(), scheme, risk_of, fit, scale=scale, shift=shift
             )
             functions[name] = OfRows(by_unit[name], of.place_of_first, "of units")
             continue
@@ -145,10 +145,12 @@ def world_functions(
     return functions
 
 
-def _subsets(world: World, scheme: str, match: Match) -> tuple[tuple[str, ...], ...]:
+def _subsets(world: World, scheme: str, risk_of: Match) -> tuple[tuple[str, ...], ...]:
     """Whose boxes are looked at; nothing is matched of a scheme that is made of a fit."""
     return scheme_subsets(
-        scheme, "own" if scheme_source(scheme) is not None else match, world.scenario.synthetic
+        scheme,
+        "each-variable" if scheme_source(scheme) is not None else risk_of,
+        world.scenario.synthetic,
     )
 
 
@@ -221,8 +223,8 @@ def centred_weights(
     ----------
     scheme : str or callable
         A scheme of `scheme_weights` with a plus behind its name: "mix+(t=0.5)", "marginal+",
-        "others+". Or a function of your own: from the m rows of some records and G values of the
-        variable to weights (m, G) in [0, 1], which must not read the records' own value.
+        "others-in-ball+". Or a function of your own: from the m rows of some records and G values
+        of the variable to weights (m, G) in [0, 1], which must not read the records' own value.
     confidential : DataFrame, n rows
     scenario : Scenario or sequence of Scenario
         Each synthetic variable is weighted by its own ball or level; of several intruders by the
@@ -272,7 +274,7 @@ def match_weights(
     confidential: Frame,
     scenario: Scenario | Sequence[Scenario],
     scheme: str = "pairwise",
-    match: Match = "own",
+    risk_of: Match = "each-variable",
     *,
     fit: "Fit | None" = None,
     scale: float = 1,
@@ -283,8 +285,8 @@ def match_weights(
     """Return weights of its own for each synthetic variable (METHODS section 3.6).
 
     In many dimensions nearly every record is alone in its box, so that weights made of it leave the
-    prior to decide. `match` says what is compared instead: the intruder who looks for one variable
-    at a time, for all, or for some together.
+    prior to decide. `risk_of` says what is compared instead: the intruder who looks for one
+    variable at a time, for all, or for some together.
 
     Parameters
     ----------
@@ -293,14 +295,14 @@ def match_weights(
         With V synthetic variables; of several intruders a record has the smallest weight over all.
     scheme : str, default "pairwise"
         As for `scheme_weights`, with its settings in its text: "mix(t=0.5)".
-    match : {"own", "joint"} or sequence of sequences of str, default "own"
-        Of centred schemes "own" alone. "own": the weights of a variable are the scheme's under the
-        scenario that synthesizes this variable alone, by its own ball or level. "joint": those of
-        the box of all variables, the same for each. Subsets, of which each variable stands in just
-        one: the weights of a variable are those of the box of its subset.
+    risk_of : {"each-variable", "joint"} or sequence of sequences of str, default "each-variable"
+        Of centred schemes "each-variable" alone. "each-variable": the weights of a variable are the
+        scheme's under the scenario that synthesizes this variable alone, by its own ball or level.
+        "joint": those of the box of all variables, the same for each. Subsets, of which each
+        variable stands in just one: the weights of a variable are those of the box of its subset.
     fit : Fit, optional
         For schemes that are made of a fit: the weights of a variable follow from each record's
-        influence on its own models' posterior, and `match` plays no part.
+        influence on its own models' posterior, and `risk_of` plays no part.
     scale, shift : float
         As for `adjust_weights`, column by column.
     cluster : str, optional
@@ -319,7 +321,7 @@ def match_weights(
     Raises
     ------
     InputError
-        If `match` or `scheme` is not valid, a fit is lacking, a column is unknown, or a sensitive
+        If `risk_of` or `scheme` is not valid, a fit is lacking, a column is unknown, or a sensitive
         value is missing or infinite.
 
     Examples
@@ -334,4 +336,6 @@ def match_weights(
     confidential = as_pandas(confidential)
     world = make_world(confidential, scenario, units)
     require_columns(confidential, [] if cluster is None else [cluster], "confidential data")
-    return world_weights(world, str(scheme), match, fit, scale=scale, shift=shift, cluster=cluster)
+    return world_weights(
+        world, str(scheme), risk_of, fit, scale=scale, shift=shift, cluster=cluster
+    )

@@ -21,12 +21,12 @@ from riskweighted.contract.categories import codes_in
 from riskweighted.contract.distribution import log_densities
 from riskweighted.contract.synthesizer import Layout
 from riskweighted.intruder.world import World
-from riskweighted.sampling.block_fit import BlockFit, at_mode
+from riskweighted.sampling.block_fit import BlockFit, find_block_mode
+from riskweighted.sampling.design_masses import designs_of
 from riskweighted.sampling.laplace import curvature_at, root_of_inverse
-from riskweighted.sampling.masses import designs_of
 from riskweighted.sequence.fit import Fit
 
-__all__ = ["FitWeights", "Scored", "score_vectors", "scored", "sums_before", "weights_within"]
+__all__ = ["FitWeights", "Scored", "find_scored", "score_vectors", "sums_before", "weights_within"]
 
 _STEP = 1e-5  # of a parameter, in the coordinates in which a mode is searched
 _ROWS = 200_000
@@ -47,7 +47,7 @@ class Scored(NamedTuple):
     places: slice
 
 
-def scored(fit: Fit, variable: str, scheme: str) -> tuple[tuple[Scored, ...], np.ndarray]:
+def find_scored(fit: Fit, variable: str, scheme: str) -> tuple[tuple[Scored, ...], np.ndarray]:
     """The blocks of a variable, of which it has several where parts of units have one each, and the
     score of each record in units of the posterior (n, d), 0 for the parameters of other blocks;
     InputError where statuses have blocks besides.
@@ -159,7 +159,7 @@ def _mode_of(block: BlockFit) -> _Mode:
 
 
 def _searched(block: BlockFit) -> _Mode:
-    found = at_mode(block)
+    found = find_block_mode(block)
     if found is None:
         raise InputError(
             f"scores need a density of one vector, which {type(block.synthesizer).__name__} has "

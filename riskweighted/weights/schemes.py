@@ -13,9 +13,8 @@ from riskweighted.intruder.world import World, make_world
 from riskweighted.risk.identification import confidential_risk
 from riskweighted.weights.adjust import risk_weights, warn_if_flat
 from riskweighted.weights.families import FAMILIES, Fits, family_alpha, family_settings
-from riskweighted.weights.given import can_be_centred, given_alpha
 from riskweighted.weights.kway import kway_alpha
-from riskweighted.weights.names import (
+from riskweighted.weights.scheme_names import (
     BY_RISK,
     UNWEIGHTED,
     SchemeName,
@@ -23,14 +22,15 @@ from riskweighted.weights.names import (
     is_given,
     parse_scheme,
 )
+from riskweighted.weights.user_weights import can_be_centred, given_alpha
 
 if TYPE_CHECKING:
     from riskweighted.sequence.fit import Fit
 
 __all__ = [
     "bounds_lengths",
-    "in_order",
     "is_by_risk",
+    "order_schemes",
     "scheme_alpha",
     "scheme_source",
     "scheme_weights",
@@ -108,7 +108,7 @@ def uses_scenario(scheme: str) -> bool:
     return named.name != UNWEIGHTED and named.column is None
 
 
-def in_order(schemes: Sequence[str]) -> list[str]:
+def order_schemes(schemes: Sequence[str]) -> list[str]:
     """The schemes, each after the one of whose fit it is made, which must be among them."""
     sources = {scheme: scheme_source(scheme) for scheme in schemes}
     same: dict[object, str] = {}
@@ -214,9 +214,9 @@ def scheme_weights(
     """Return weights by the name of a scheme (METHODS sections 3 and 9.2).
 
     - "unweighted", "marginal", "pairwise", or "3-way", "4-way", ...
-    - "uniform": c for all. "delete": 0 for records whose IR^c lies above its 1 - q quantile, 1 for
-      the others. "power": marginal weights to the power g. "mix": 1 - t (1 - alpha), alpha being
-      the marginal weights.
+    - "uniform": c for all. "drop-riskiest": 0 for records whose IR^c lies above its 1 - q quantile,
+      1 for the others. "power": marginal weights to the power g. "mix": 1 - t (1 - alpha), alpha
+      being the marginal weights.
     - "lipschitz": clip(c (1 - (f_i - min f) / (max f - min f)) + g, 0, 1), f_i = max_s abs(log
       p(y_i | theta_s)) under the unweighted `fit`, times the survey weight if it has any; c = 1, g
       = 0 by default. "lipschitz-target": min(1, D / f_i).

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("no_pictures")
 @pytest.fixture
 def no_pictures(monkeypatch):
     monkeypatch.setattr(
-        "riskweighted.reports.blocks.inline_svg", lambda figure, key, words: "<svg></svg>"
+        "riskweighted.reports.page_blocks.inline_svg", lambda figure, key, words: "<svg></svg>"
     )
 
 

@@ -12,7 +12,7 @@ from agency_file import CHAIN, agency_file
 
 from riskweighted.common.settings import as_toml
 from riskweighted.derivation.find import find_structure
-from riskweighted.runs import plan, remarks
+from riskweighted.runs import plan, undeclared
 from riskweighted.runs.study import load_study
 
 # processor seconds on a quiet machine, where a process that imports pandas and SciPy takes 1.3;
@@ -94,7 +94,7 @@ def test_a_file_is_looked_through_once_for_what_holds_together(study, monkeypatc
         return find_structure(data, *arguments, **settings)
 
     monkeypatch.setattr(plan, "find_structure", counted)
-    monkeypatch.setattr(remarks, "find_structure", counted)
+    monkeypatch.setattr(undeclared, "find_structure", counted)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = plan.plan_study(load_study(study), estimated=False)

@@ -394,7 +394,7 @@ def test_json_of_a_sweep_and_of_a_search(folder):
         "sweep",
     )
     assert (found["cells"], found["failed"], found["results"]) == (3, 0, "swept")
-    options = ("--target", "isolated-risk", "--at-most", "0.05", "--family", "mix")
+    options = ("--target", "isolated-risk", "--target-max", "0.05", "--family", "mix")
     found = only_json(riskweighted("tune", "study.toml", *options, "--json", cwd=folder), "tune")
     assert (found["target"], found["results"], found["families"][0]["family"]) == (
         "isolated-risk",

@@ -28,8 +28,8 @@ name = "sequential"
 predictors = ["sex", "region", "grade", "adult"]
 order = [["tax", "income"]]
 [synthesizer.variables.income]
-when = "adult == 'yes'"
-otherwise = "missing"
+applies_if = "adult == 'yes'"
+else_value = "missing"
 support = [0, 2000, "found"]
 [synthesizer.variables.tax]
 support = [0, 1000]

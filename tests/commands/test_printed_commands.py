@@ -119,7 +119,7 @@ def test_init_tune_sweep_folds_and_assess_print_what_can_be_typed(folder):
     assert commands_in(begun.stdout) == ["check begun.toml"]
     assert commands_in((folder / "begun.toml").read_text()) == ["check FILE", "run FILE"]
     run_as_typed("check begun.toml", folder)
-    tuned = "tune study.toml --target isolated-risk --at-most 0.5 --family mix"
+    tuned = "tune study.toml --target isolated-risk --target-max 0.5 --family mix"
     assert "run study.toml" in follow(run_as_typed(tuned, folder), folder)
     # of a release that was typed, where the scheme passed
     shutil.rmtree(folder / "pack", ignore_errors=True)

@@ -41,13 +41,13 @@ def data(tmp_path):
 @pytest.mark.parametrize(
     ("option", "match"),
     [
-        ("own", "own"),
+        ("each-variable", "each-variable"),
         ("joint", "joint"),
         ("smoke,marital; income;cigs", [["smoke", "marital"], ["income"], ["cigs"]]),
     ],
 )
 def test_weights_have_a_column_for_each_variable(data, option, match):
-    done = command("weights", data, *OPTIONS, "--match", option, "--out", data.parent / "w.csv")
+    done = command("weights", data, *OPTIONS, "--risk-of", option, "--out", data.parent / "w.csv")
     assert done.exit_code == 0, done.output
     scenario = rw.Scenario(
         known="region", synthetic=VARIABLES.split(","), codes={"income": -8, "cigs": -8}

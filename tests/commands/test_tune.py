@@ -29,14 +29,20 @@ def test_tables_figure_and_a_study_that_names_the_scheme(folder):
             "study.toml",
             "--target",
             "isolated-risk",
-            "--at-most",
+            "--target-max",
             "0.02",
             "--family",
             "mix",
             "--out",
             "tuned",
         ),
-        *("--keep", "isolated-information=5", "--keep", "disclosure-largest=0.9", "--full"),
+        *(
+            "--constraint",
+            "isolated-information=5",
+            "--constraint",
+            "disclosure-largest=0.9",
+            "--full",
+        ),
         cwd=folder,
     )
     assert done.returncode == 0, done.stderr
@@ -92,28 +98,28 @@ def test_tables_figure_and_a_study_that_names_the_scheme(folder):
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        (("--target", "mean-risk", "--at-most", "0.02"), "'mean-risk' is no target"),
-        (("--target", "isolated-risk", "--at-most", "0"), "at_most must be a number > 0"),
+        (("--target", "mean-risk", "--target-max", "0.02"), "'mean-risk' is no target"),
+        (("--target", "isolated-risk", "--target-max", "0"), "target_max must be a number > 0"),
         (
-            ("--target", "isolated-risk", "--at-most", "0.02", "--family", "pairwise"),
+            ("--target", "isolated-risk", "--target-max", "0.02", "--family", "pairwise"),
             "no parameter to tune",
         ),
         (
-            ("--target", "isolated-risk", "--at-most", "0.02", "--loss", "overlap"),
+            ("--target", "isolated-risk", "--target-max", "0.02", "--loss", "overlap"),
             "give regression and coefficient",
         ),
-        (("--target", "isolated-risk", "--at-most", "0.02", "--out", "study.toml"), "exists"),
+        (("--target", "isolated-risk", "--target-max", "0.02", "--out", "study.toml"), "exists"),
         (
-            ("--target", "isolated-risk", "--at-most", "0.02", "--keep", "information"),
-            "--keep takes NAME=MOST",
+            ("--target", "isolated-risk", "--target-max", "0.02", "--constraint", "information"),
+            "--constraint takes NAME=MOST",
         ),
         (
-            ("--target", "isolated-risk", "--at-most", "0.02", "--keep", "beauty=1"),
+            ("--target", "isolated-risk", "--target-max", "0.02", "--constraint", "beauty=1"),
             "constraint must be one of 'disclosure-largest'",
         ),
         (
-            ("--target", "disclosure-largest", "--at-most", "0.02"),
-            "is a constraint, name it in keep",
+            ("--target", "disclosure-largest", "--target-max", "0.02"),
+            "is a constraint, name it in constraints",
         ),
     ],
 )

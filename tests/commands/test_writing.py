@@ -15,7 +15,7 @@ from finished_run import confidential_data
 from full_disk import fill
 from study_text import study_text
 
-from riskweighted.common.folders import opened
+from riskweighted.common.folders import open_folder
 
 STUDY = study_text()
 SWEEP = 'study = "study.toml"\n[grid]\n"release.L" = [2]\n'
@@ -110,7 +110,7 @@ def test_an_assessment_publishes_nothing_that_lay_there(folder):
 
 @pytest.mark.parametrize("what", COMMANDS)
 def test_a_second_command_on_the_same_folder_is_refused(folder, what):
-    with opened(folder / "out", "a sweep"):  # of any kind
+    with open_folder(folder / "out", "a sweep"):  # of any kind
         before = modes(folder)
         done = riskweighted(*COMMANDS[what], "--out", "out", cwd=folder)
         assert_refused(done, "a command is at work on", "out' already")

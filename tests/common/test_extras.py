@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from finished_run import finished_run
 
-from riskweighted.common.extras import EXTRAS, missing
+from riskweighted.common.extras import EXTRAS, missing_extra
 
 pytestmark = pytest.mark.versions
 
@@ -113,12 +113,12 @@ def test_the_table_of_extras_is_that_of_the_package():
 
 def test_no_extra_brings_what_is_named_otherwise():
     assert (
-        missing(ModuleNotFoundError("no", name="matplotlib.axes"), "x")
+        missing_extra(ModuleNotFoundError("no", name="matplotlib.axes"), "x")
         .args[0]
         .endswith('pip install "riskweighted[report]"')
     )
-    assert missing(ModuleNotFoundError("no", name="numpy"), "x") is None
-    assert missing(ModuleNotFoundError("no"), "x") is None
+    assert missing_extra(ModuleNotFoundError("no", name="numpy"), "x") is None
+    assert missing_extra(ModuleNotFoundError("no"), "x") is None
 
 
 def test_a_minimal_installation_runs_a_study_and_refuses_the_rest_in_one_line(tmp_path):
@@ -168,7 +168,7 @@ COMMAND = BLOCK + "block({packages}); from riskweighted.commands.main import mai
                 "study.toml",
                 "--target",
                 "isolated-risk",
-                "--at-most",
+                "--target-max",
                 ".1",
                 "--out",
                 "tuned",

@@ -16,7 +16,7 @@ import pytest
 from riskweighted.common import atomic, folders
 from riskweighted.common.atomic import keep, recall, write_file
 from riskweighted.common.errors import InputError
-from riskweighted.common.folders import for_the_moment, opened, scratch
+from riskweighted.common.folders import open_folder, scratch, temporary_folder
 
 
 @pytest.fixture(autouse=True)
@@ -48,7 +48,7 @@ def keep_one(working):
 
 def work(out, *steps, error=None, **settings):
     """A run of some steps, which may end in an error."""
-    with opened(out, "a run", **settings) as working:
+    with open_folder(out, "a run", **settings) as working:
         for step in steps:
             step(working)
         if error is not None:
@@ -57,7 +57,7 @@ def work(out, *steps, error=None, **settings):
 
 def test_a_folder_appears_whole_when_the_work_is_done(tmp_path):
     out = tmp_path / "a" / "b" / "out"
-    with opened(out, "a run") as working:
+    with open_folder(out, "a run") as working:
         assert working.out == out
         assert working.folder == tmp_path / "a" / "b" / "out.partial"
         assert mode(working.folder) == 0o700
@@ -78,14 +78,14 @@ def test_a_working_folder_is_its_owners_only_from_the_first_moment(tmp_path, mon
         return lock(path)
 
     monkeypatch.setattr(folders, "take_lock", locked)
-    with opened(tmp_path / "out", "a run"):
+    with open_folder(tmp_path / "out", "a run"):
         pass
     assert modes == [0o700]
     # And one that a killed command left open to others is closed before anything is written there.
     (tmp_path / "again.partial").mkdir()
     (tmp_path / "again.partial").chmod(0o755)
     (tmp_path / "again.partial" / ".riskweighted").write_text("a run")
-    with opened(tmp_path / "again", "a run") as working:
+    with open_folder(tmp_path / "again", "a run") as working:
         assert mode(working.folder) == 0o700
 
 
@@ -109,7 +109,7 @@ def test_an_error_leaves_nothing_but_checkpoints(tmp_path, error):
         "a/out.partial/k",
         "a/out.partial/k.seal",
     ]
-    with opened(out, "a run") as working:
+    with open_folder(out, "a run") as working:
         assert recall(working.folder / "k", "k") == b"content"
         assert names(working.result) == []
     assert names(tmp_path) == ["a", "a/out"]
@@ -138,12 +138,12 @@ def test_what_lay_in_a_working_folder_is_never_published(tmp_path, stale):
     write_file(partial / stale, "old")
     with (
         pytest.raises(InputError, match="not the working folder of an assessment"),
-        opened(tmp_path / "out", "an assessment"),
+        open_folder(tmp_path / "out", "an assessment"),
     ):
         pytest.fail("too late")
     assert (partial / stale).read_text() == "old"  # it is not ours
     (partial / ".riskweighted").write_text("an assessment")  # it is ours, and was killed
-    with opened(tmp_path / "out", "an assessment") as working:
+    with open_folder(tmp_path / "out", "an assessment") as working:
         (working.result / "new").write_text("x")
     assert names(tmp_path) == ["out", "out/new"]
 
@@ -154,14 +154,14 @@ def test_checkpoints_of_another_kind_of_command_are_left_alone(tmp_path):
     before = names(tmp_path)
     with (
         pytest.raises(InputError, match="exists and is not the working folder of a sweep"),
-        opened(tmp_path / "out", "a sweep"),
+        open_folder(tmp_path / "out", "a sweep"),
     ):
         pytest.fail("too late")
     assert names(tmp_path) == before
     (tmp_path / "link.partial").symlink_to(tmp_path / "out.partial")
     with (
         pytest.raises(InputError, match="not the working folder"),
-        opened(tmp_path / "link", "a run"),
+        open_folder(tmp_path / "link", "a run"),
     ):
         pytest.fail("too late")
 
@@ -182,10 +182,10 @@ def test_an_existing_folder_is_replaced_only_where_that_is_allowed(tmp_path):
         ),
         ({"check_replaceable": refuses, "force": True}, "not ours"),
     ):
-        with pytest.raises(InputError, match=message), opened(out, "a run", **settings):
+        with pytest.raises(InputError, match=message), open_folder(out, "a run", **settings):
             pytest.fail("too late")
         assert names(tmp_path) == ["out", "out/before"]
-    with opened(out, "a run", check_replaceable=anything_goes, force=True) as working:
+    with open_folder(out, "a run", check_replaceable=anything_goes, force=True) as working:
         (working.result / "after").write_text("x")
         assert names(out) == ["before"]
     assert names(tmp_path) == ["out", "out/after"]
@@ -210,7 +210,7 @@ def test_what_was_to_be_replaced_is_put_back(tmp_path, monkeypatch):
     monkeypatch.setattr("pathlib.Path.rename", fails_on_the_result)
     with (
         pytest.raises(OSError, match="broken"),
-        opened(tmp_path / "out", "a run", check_replaceable=anything_goes, force=True),
+        open_folder(tmp_path / "out", "a run", check_replaceable=anything_goes, force=True),
     ):
         pass
     assert names(tmp_path) == ["out", "out/before"]
@@ -220,7 +220,7 @@ def test_what_was_to_be_replaced_is_put_back(tmp_path, monkeypatch):
     (tmp_path / "out").rename(partial / "replaced")
     with (
         pytest.raises(InputError, match=r"'.*out' exists"),
-        opened(tmp_path / "out", "a run", check_replaceable=anything_goes),
+        open_folder(tmp_path / "out", "a run", check_replaceable=anything_goes),
     ):
         pytest.fail("too late")
     assert names(tmp_path) == ["out", "out/before"]
@@ -228,7 +228,7 @@ def test_what_was_to_be_replaced_is_put_back(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("place", ["result/out", "result/deep/out", "link/out"])
 def test_no_result_is_built_inside_another(tmp_path, place):
-    with opened(tmp_path / "result", "a run") as working:
+    with open_folder(tmp_path / "result", "a run") as working:
         write_file(
             working.result / "manifest.json",
             json.dumps({"versions": {"riskweighted": "1"}, "files": {}}),
@@ -260,7 +260,7 @@ def test_a_place_that_cannot_be_written_is_refused_at_once(tmp_path, place):
     (tmp_path / "dangling").symlink_to(tmp_path / "nowhere")
     (tmp_path / "file").write_text("x")
     before = names(tmp_path)
-    with pytest.raises((InputError, OSError)), opened(tmp_path / place, "a run"):
+    with pytest.raises((InputError, OSError)), open_folder(tmp_path / place, "a run"):
         pytest.fail("too late")
     assert names(tmp_path) == before
 
@@ -270,7 +270,7 @@ def test_a_parent_without_permission_is_refused_at_once(tmp_path, monkeypatch):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(self))
 
     monkeypatch.setattr("pathlib.Path.mkdir", refused)  # a test as root may write everywhere
-    with pytest.raises(PermissionError), opened(tmp_path / "out", "a run"):
+    with pytest.raises(PermissionError), open_folder(tmp_path / "out", "a run"):
         pytest.fail("too late")
     assert names(tmp_path) == []
 
@@ -306,12 +306,12 @@ def test_a_second_command_says_that_one_is_at_work(tmp_path, what):
         before = names(tmp_path)
         with (
             pytest.raises(InputError, match=r"a command is at work on '.*out' already") as caught,
-            opened(tmp_path / "out", what),
+            open_folder(tmp_path / "out", what),
         ):
             pytest.fail("two at work")
         assert "\n" not in str(caught.value)
         assert names(tmp_path) == before
-        with opened(tmp_path / "other", what):
+        with open_folder(tmp_path / "other", what):
             pass
     finally:
         process.kill()
@@ -325,15 +325,15 @@ def test_the_lock_goes_with_its_process(tmp_path, how, keeps):
     process.send_signal(how)
     process.communicate(timeout=120)
     assert not (tmp_path / "out").exists()
-    with opened(tmp_path / "out", "a run") as working:
+    with open_folder(tmp_path / "out", "a run") as working:
         assert recall(working.folder / "k", "k") == (b"content" if keeps == "keep" else None)
         assert names(working.result) == []
     assert names(tmp_path) == ["out"]
 
 
 def test_two_threads_of_one_process_exclude_each_other_too(tmp_path):
-    with opened(tmp_path / "out", "a run"):
-        with pytest.raises(InputError, match="at work"), opened(tmp_path / "out", "a run"):
+    with open_folder(tmp_path / "out", "a run"):
+        with pytest.raises(InputError, match="at work"), open_folder(tmp_path / "out", "a run"):
             pytest.fail("two at work")
         assert (tmp_path / "out.partial").is_dir()
 
@@ -389,12 +389,12 @@ def lacks_locks(lacks=errno.ENOLCK):
 def test_where_the_file_system_has_no_locks_a_claim_is_named(tmp_path, monkeypatch, lacks):
     monkeypatch.setattr("fcntl.flock", lacks_locks(lacks))
     claim = tmp_path / "out.partial" / ".claim"
-    with opened(tmp_path / "out", "a run") as working:
+    with open_folder(tmp_path / "out", "a run") as working:
         (working.result / "new").write_text("x")
         assert claim.is_file()
         with (
             pytest.raises(InputError, match=r"at work.*remove '.*\.claim' if it was killed"),
-            opened(tmp_path / "out", "a run"),
+            open_folder(tmp_path / "out", "a run"),
         ):
             pytest.fail("two at work")
         assert claim.is_file()
@@ -416,14 +416,14 @@ def test_a_claim_that_a_killed_command_left_is_taken_over(tmp_path, monkeypatch)
     process.kill()
     process.communicate(timeout=120)
     assert (tmp_path / "out.partial" / ".claim").is_file()
-    with opened(tmp_path / "out", "a run") as working:
+    with open_folder(tmp_path / "out", "a run") as working:
         assert recall(working.folder / "k", "k") == b"content"
     assert names(tmp_path) == ["out"]
 
 
 def test_nothing_that_is_published_holds_a_time_a_process_or_a_chance_name(tmp_path):
     for out in ("one", "two"):
-        with opened(tmp_path / out, "a run") as working:
+        with open_folder(tmp_path / out, "a run") as working:
             write_file(
                 working.result / "manifest.json", json.dumps({"files": names(working.result)})
             )
@@ -445,13 +445,13 @@ def test_files_for_the_moment_lie_in_the_working_folder(tmp_path):
     subprocess.run([sys.executable, "-c", code, tmp_path / "out"], check=False)
     assert any(name.endswith("/ids") for name in names(tmp_path))
     assert mode(tmp_path / "out.partial") == 0o700
-    with scratch(tmp_path / "out", "a check") as working, for_the_moment() as folder:
+    with scratch(tmp_path / "out", "a check") as working, temporary_folder() as folder:
         assert folder.parent == working.folder == tmp_path / "out.partial"
         assert not any(name.endswith("ids") for name in names(tmp_path))
         assert names(working.result) == []
     assert names(tmp_path) == []
-    with opened(tmp_path / "out", "a run") as working, for_the_moment() as folder:
+    with open_folder(tmp_path / "out", "a run") as working, temporary_folder() as folder:
         assert folder.parent == working.folder
-    with for_the_moment() as folder:
+    with temporary_folder() as folder:
         assert tmp_path not in folder.parents
         assert mode(folder) == 0o700

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from riskweighted.common.errors import InputError
-from riskweighted.common.folders import opened
+from riskweighted.common.folders import open_folder
 from riskweighted.common.interrupts import interrupts_kept, raise_interrupt
 
 pytestmark = pytest.mark.versions
@@ -134,7 +134,7 @@ def test_an_ignored_interrupt_stays_ignored_and_other_threads_are_left_alone():
 
 def test_a_folder_is_not_published_after_a_swallowed_interrupt(tmp_path):
     def work():
-        with opened(tmp_path / "out", "a run") as working:
+        with open_folder(tmp_path / "out", "a run") as working:
             (working.result / "t.csv").write_text("x")
             swallowed()
 

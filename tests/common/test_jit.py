@@ -5,13 +5,13 @@ import time
 import numpy as np
 import pytest
 
-from riskweighted.common.jit import in_threads
+from riskweighted.common.jit import run_in_threads
 
 
 def test_every_task_is_answered_and_reported():
     reported = []
     answers = dict(
-        in_threads(
+        run_in_threads(
             lambda a, b: a * b,
             [(i, 10) for i in range(7)],
             lambda done, total: reported.append((done, total)),
@@ -33,6 +33,6 @@ def test_an_interrupt_stops_running_kernels_and_drops_the_rest():
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        list(in_threads(kernel, [(i,) for i in range(100)], interrupt, stop))
+        list(run_in_threads(kernel, [(i,) for i in range(100)], interrupt, stop))
     assert stop[0] == 1
     assert len(begun) < 100

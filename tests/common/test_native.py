@@ -165,7 +165,7 @@ def test_tuning_finds_the_same_and_gives_its_fit_back_likewise(data):
     synthesizer = rw.load_synthesizer("linear-regression")("income ~ C(region)", transform="log")
     settings = {
         "target": "isolated-risk",
-        "at_most": 0.03,
+        "target_max": 0.03,
         "family": "mix",
         "random_seed": 1,
         "draws": 200,

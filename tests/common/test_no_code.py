@@ -12,7 +12,7 @@ import pytest
 
 import riskweighted as rw
 from riskweighted.sampling import isolation
-from riskweighted.utility.analyses import load_analysis
+from riskweighted.utility.own_analyses import load_analysis
 
 ROOT = Path(rw.__file__).parents[1]
 LOADERS = {

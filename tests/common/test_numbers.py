@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 from shown import read_number, unread
 
-from riskweighted.common.numbers import exactly, in_column, in_columns
+from riskweighted.common.numbers import exactly, format_column, format_columns
 
 pytestmark = pytest.mark.quick
 
@@ -29,13 +29,13 @@ pytestmark = pytest.mark.quick
     ],
 )
 def test_a_column_by_hand(values, shown):
-    assert in_column(values) == shown
+    assert format_column(values) == shown
 
 
 def test_decimals_that_are_asked_for():
-    assert in_column([0.00012, 0.0123], 6) == ["0.000120", "0.012300"]
-    assert in_column([1234.5, 0.0004], 0) == ["1,234", "<1"]
-    assert in_column([math.nan, 2], 1, missing="-") == ["-", "2.0"]
+    assert format_column([0.00012, 0.0123], 6) == ["0.000120", "0.012300"]
+    assert format_column([1234.5, 0.0004], 0) == ["1,234", "<1"]
+    assert format_column([math.nan, 2], 1, missing="-") == ["-", "2.0"]
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_a_setting_keeps_its_digits(value, shown):
 
 @given(st.lists(st.floats(-1e12, 1e12), min_size=1))
 def test_a_column_has_the_same_decimals_and_no_power_of_ten(values):
-    shown = in_column(values)
+    shown = format_column(values)
     assert (
         len({len(text.partition(".")[2]) for text in shown if text[0] not in "<>" or text != "<1"})
         == 1
@@ -78,7 +78,7 @@ def test_each_column_of_a_table_by_itself():
     table = pd.DataFrame(
         [[1.0, 0.5, "a"], [20000.0, np.nan, "b"]], columns=["x", "x", "name"], index=["p", "q"]
     )
-    shown = in_columns(table, missing="-")
+    shown = format_columns(table, missing="-")
     assert shown.to_numpy().tolist() == [["1", "0.500", "a"], ["20,000", "-", "b"]]
     assert (shown.index.tolist(), shown.columns.tolist()) == (["p", "q"], ["x", "x", "name"])
-    assert in_columns(table.iloc[:0]).shape == (0, 3)
+    assert format_columns(table.iloc[:0]).shape == (0, 3)

@@ -8,7 +8,7 @@ import pytest
 
 import riskweighted as rw
 from riskweighted.common.errors import InputError, UnitsWarning
-from riskweighted.common.units import joined
+from riskweighted.common.units import join_units
 
 FAMILY = rw.Units(id="house", role="relation", first="head", order=["line"], unit_level=["region"])
 PANEL = rw.Units(id="person", time="year")
@@ -224,7 +224,7 @@ def test_what_merges_no_level_is_refused(coarsen, says):
 def test_members_take_the_columns_of_their_unit():
     members = pd.DataFrame({"house": [7, 9, 7], "age": [40, 31, 9]}, index=[5, 6, 8])
     houses = pd.DataFrame({"house": ["9", "7"], "rent": [300.0, 520.5], "region": ["n", "s"]})
-    made = joined(members, houses, "house")
+    made = join_units(members, houses, "house")
     assert made.index.tolist() == [5, 6, 8]
     assert made["rent"].tolist() == [520.5, 300.0, 520.5]
     assert list(made) == ["house", "age", "rent", "region"]
@@ -243,14 +243,14 @@ def test_members_take_the_columns_of_their_unit():
 def test_files_that_do_not_fit_each_other_are_refused(units, says):
     members = pd.DataFrame({"house": [7, 9, 7], "age": [40, 31, 9]})
     with pytest.raises(InputError, match=says):
-        joined(members, pd.DataFrame(units), "house")
+        join_units(members, pd.DataFrame(units), "house")
 
 
 def test_units_without_a_member_are_left_out_and_counted():
     members = pd.DataFrame({"house": [7, 7], "age": [40, 31]})
     houses = pd.DataFrame({"house": [9, 7], "rent": [300.0, 520.5]})
     with pytest.warns(UnitsWarning, match="1 of 2 units have no member"):
-        assert joined(members, houses, "house")["rent"].tolist() == [520.5, 520.5]
+        assert join_units(members, houses, "house")["rent"].tolist() == [520.5, 520.5]
 
 
 def test_identifiers_in_one_form_are_the_same_units_as_text_and_as_numbers():

@@ -14,8 +14,8 @@ from riskweighted.conformance.checking import _places
 from riskweighted.contract.synthesizer import ContractError
 from riskweighted.sampling.block_fit import prepare_model
 from riskweighted.sampling.isolation import check_independent, refuse_dependence
-from riskweighted.sequence.blinded import drawn_blindly
 from riskweighted.sequence.fit import Fit
+from riskweighted.sequence.isolated_draws import draw_without_target
 
 sys.path.append(str(Path(__file__).parent))  # a fresh process imports them by the same name
 import leaking
@@ -182,17 +182,17 @@ class OneSeed(leaking.Kept):
 def test_what_leaves_is_drawn_again_where_the_truth_is_not(monkeypatch):
     clean = fitted(leaking.Clean)
     for mine, theirs in zip(
-        drawn_blindly(clean, 2, 5), clean.synthesize(2, random_seed=5), strict=True
+        draw_without_target(clean, 2, 5), clean.synthesize(2, random_seed=5), strict=True
     ):
         pd.testing.assert_frame_equal(mine, theirs)
     for plugin in (leaking.Copy, leaking.FewRows, leaking.AtReadsTheFrame):
         with pytest.raises(ContractError, match=plugin.__name__):
-            drawn_blindly(fitted(plugin), 2, 5)
+            draw_without_target(fitted(plugin), 2, 5)
     monkeypatch.setattr(
-        "riskweighted.sequence.blinded.check_independent", lambda *arguments, **how: None
+        "riskweighted.sequence.isolated_draws.check_independent", lambda *arguments, **how: None
     )
     for plugin in (leaking.Copy, leaking.FewRows, OneSeed):
         fit = fitted(plugin)
         monkeypatch.setattr(OneSeed, "armed", True)
         with pytest.raises(ContractError, match="a fresh process"):
-            drawn_blindly(fit, 2, 5)
+            draw_without_target(fit, 2, 5)

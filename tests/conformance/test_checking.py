@@ -20,7 +20,7 @@ from scipy import stats
 
 import riskweighted as rw
 from riskweighted.conformance import checking
-from riskweighted.sampling import fitting
+from riskweighted.sampling import compilation
 from riskweighted.sampling.graphs import PLAIN
 
 N = 120
@@ -180,7 +180,7 @@ def test_what_does_not_apply_is_skipped_with_the_reason():
 @pytest.fixture(scope="module")
 def one_compilation():
     """They share one graph (what differs is Python), so that it is compiled once."""
-    original, made = fitting._compile, []
+    original, made = compilation._compile, []
 
     def once(model):
         if not made:
@@ -188,8 +188,8 @@ def one_compilation():
         return made[0]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fitting, "_compile", once)
-        patch.setattr(fitting, "_recent", OrderedDict())
+        patch.setattr(compilation, "_compile", once)
+        patch.setattr(compilation, "_recent", OrderedDict())
         yield
 
 

@@ -17,9 +17,9 @@ from riskweighted.commands.main import app
 from riskweighted.common.errors import InputError
 from riskweighted.common.frames import require_columns
 from riskweighted.common.native import as_pandas
+from riskweighted.data.csv_layout import guess_layout
 from riskweighted.data.foreign import takes_name
 from riskweighted.data.io import MISSING, read_table, write_table
-from riskweighted.data.layout import guess_layout
 from riskweighted.data.metadata import read_metadata
 from riskweighted.data.odd_lines import odd_lines
 from riskweighted.release.analysis_code import PublishedAnalysis, combining_code

@@ -13,7 +13,7 @@ import riskweighted as rw
 from experiments.trust.derivations import nulls, plants, refused as refused_columns
 from experiments.trust.derivations_within import clean, people as within_people, plant
 from riskweighted.common.errors import InputError
-from riskweighted.derivation.columns import as_numbers
+from riskweighted.derivation.candidate_columns import as_numbers
 
 pytestmark = pytest.mark.quick
 

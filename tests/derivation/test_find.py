@@ -10,8 +10,8 @@ from scipy.stats import binom
 import riskweighted as rw
 from riskweighted.common.errors import InputError
 from riskweighted.derivation.find import MOST_COLUMNS
-from riskweighted.derivation.rules import LEAST, log_chance, log_chance_of_order
-from riskweighted.sequence.rules import Rules
+from riskweighted.derivation.rule_findings import LEAST, log_chance, log_chance_of_order
+from riskweighted.sequence.edit_rules import Rules
 
 pytestmark = pytest.mark.quick
 

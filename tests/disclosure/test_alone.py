@@ -8,7 +8,7 @@ import pytest
 
 import riskweighted as rw
 from riskweighted.disclosure.coding import Coding
-from riskweighted.disclosure.shuffle import columns_that_part, warn_of_columns_that_part
+from riskweighted.disclosure.shuffle import columns_causing_uniques, warn_of_columns_causing_uniques
 from riskweighted.disclosure.yardstick import named_by_constant
 from riskweighted.intruder.world import make_world
 
@@ -25,20 +25,20 @@ DATA = pd.DataFrame(
 
 
 def test_the_columns_that_leave_rows_alone_are_named_with_what_they_cost():
-    names, share, without = columns_that_part(DATA, ["region", "weight", "age"])
+    names, share, without = columns_causing_uniques(DATA, ["region", "weight", "age"])
     assert names == ("weight",)
     assert share == 1
     assert without < 0.05
-    assert set(columns_that_part(DATA, ["id", "region", "weight"])[0]) == {"id", "weight"}
-    assert columns_that_part(DATA, ["region", "age"])[0] == ()
+    assert set(columns_causing_uniques(DATA, ["id", "region", "weight"])[0]) == {"id", "weight"}
+    assert columns_causing_uniques(DATA, ["region", "age"])[0] == ()
 
 
 def test_they_are_warned_of_and_others_are_not():
     with pytest.warns(rw.SingletonWarning, match="'weight' leaves 100%"):
-        warn_of_columns_that_part(DATA, ["region", "weight"])
+        warn_of_columns_causing_uniques(DATA, ["region", "weight"])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warn_of_columns_that_part(DATA, ["region", "age"])
+        warn_of_columns_causing_uniques(DATA, ["region", "age"])
 
 
 def test_one_value_for_all_names_the_largest_share_that_any_does():

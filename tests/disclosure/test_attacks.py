@@ -6,7 +6,7 @@ import pytest
 
 from riskweighted.disclosure.attacks import SHARES, best_scores, guesses, hits
 from riskweighted.disclosure.coding import Coding
-from riskweighted.disclosure.comparing import name_records
+from riskweighted.disclosure.comparison import identify_records
 from riskweighted.disclosure.yardstick import named_without_release
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import make_world
@@ -116,6 +116,6 @@ def test_few_records_of_a_pattern_are_pulled_to_the_mode_of_all() -> None:
 
 def test_records_are_named_forward_and_reversed() -> None:
     near, without = np.array([20] * 10 + [3] * 90), np.array([2] * 10 + [3] * 90)
-    more, fewer = name_records(near, without, 20)
+    more, fewer = identify_records(near, without, 20)
     assert (more.sum(), fewer.sum()) == (10, 0)
-    assert [found.sum() for found in name_records(without, near, 20)] == [0, 10]
+    assert [found.sum() for found in identify_records(without, near, 20)] == [0, 10]

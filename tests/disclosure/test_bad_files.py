@@ -8,9 +8,9 @@ import pytest
 
 import riskweighted as rw
 from riskweighted.common.errors import ConvergenceWarning, InputError
-from riskweighted.disclosure.anew import Weighting
 from riskweighted.disclosure.attribution import attribution_of_fit
-from riskweighted.disclosure.setting import Asked
+from riskweighted.disclosure.attribution_inputs import AttributionRequest
+from riskweighted.disclosure.leave_one_out_weights import Weighting
 from riskweighted.intruder.world import make_world
 
 N = 60
@@ -35,7 +35,7 @@ def told(data: pd.DataFrame, known: str = "region", draws: int = 400) -> pd.Data
     fit = rw.fit(model, data, random_seed=1, draws=draws, tune=200, chains=2)
     world = make_world(data, rw.Scenario(known=known, synthetic="income", radius=0.2))
     return attribution_of_fit(
-        fit, world, Asked(), L=5, weighting=Weighting("unweighted"), random_seed=2
+        fit, world, AttributionRequest(), L=5, weighting=Weighting("unweighted"), random_seed=2
     )
 
 

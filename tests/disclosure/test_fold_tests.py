@@ -17,10 +17,10 @@ from experiments.disclosure.third_party import (
     word_of_tests,
 )
 from riskweighted.disclosure.attribution import attribution_of_folds
+from riskweighted.disclosure.attribution_inputs import AttributionRequest
 from riskweighted.disclosure.coding import Coding
-from riskweighted.disclosure.comparing import fisher
-from riskweighted.disclosure.fold_tests import _tail, fold_tests, present
-from riskweighted.disclosure.setting import Asked
+from riskweighted.disclosure.comparison import fisher
+from riskweighted.disclosure.fold_tests import _tail, fold_tests, is_present
 from riskweighted.intruder.world import make_world
 
 
@@ -33,7 +33,7 @@ def test_who_is_present_is_looked_for_in_the_pattern_alone():
         ((patterns == of) & (low <= values) & (values <= up)).any()
         for low, up, of in zip(lower, upper, asked, strict=True)
     ]
-    assert present(values, lower, upper, patterns, asked).tolist() == expected
+    assert is_present(values, lower, upper, patterns, asked).tolist() == expected
     assert 0 < sum(expected) < 50
 
 
@@ -88,7 +88,7 @@ def test_honest_tools_are_not_refused_of_many_files():
 
 def test_one_copied_person_is_refused_whom_the_allowance_for_named_records_would_let_pass():
     tried = try_tool(PLANTS["richest 1"], 300, 10, 3)
-    table = attribution_of_folds(tried.world, tried.packs, tried.folds, Asked(), 1)
+    table = attribution_of_folds(tried.world, tried.packs, tried.folds, AttributionRequest(), 1)
     first = table.iloc[0]
     assert first["named"] - first["reversed"] <= 3
     assert table.attrs["verdict"] == "refuse"
@@ -101,7 +101,7 @@ def test_one_copied_person_is_refused_whom_the_allowance_for_named_records_would
 
 def test_one_release_of_a_small_file_is_not_shown_to_give_little_away_and_is_told_how_to():
     tried = try_tool(regression, 300, 10, 0)
-    table = attribution_of_folds(tried.world, tried.packs, tried.folds, Asked(), 1)
+    table = attribution_of_folds(tried.world, tried.packs, tried.folds, AttributionRequest(), 1)
     assert table.attrs["verdict"] == "not shown"
     assert table.loc[0, "upper"] > 0.02 > 2 * table.loc[0, "D"] - table.loc[0, "upper"]
     assert f"--packs {table.attrs['packs_needed']}" in table.attrs["reasons"][0]
@@ -114,21 +114,29 @@ def test_packs_narrow_the_error_of_mean_d_and_show_what_copies():
         for tool in (regression, copying(lambda rows, y, train, rng: train[::10]))
     )
     one = attribution_of_folds(
-        clean.world, clean.packs[:1], try_tool(regression, 300, 10, 0).folds, Asked(), 1
+        clean.world,
+        clean.packs[:1],
+        try_tool(regression, 300, 10, 0).folds,
+        AttributionRequest(),
+        1,
     ).iloc[0]
-    table = attribution_of_folds(clean.world, clean.packs[:1], clean.folds, Asked(), 1)
+    table = attribution_of_folds(clean.world, clean.packs[:1], clean.folds, AttributionRequest(), 1)
     first = table.iloc[0]
     assert first["se"] < 0.4 * one["se"]
     assert first["upper"] < 0.035
     assert table.attrs["packs"] == 20
-    table = attribution_of_folds(copies.world, copies.packs[:1], copies.folds, Asked(), 1)
+    table = attribution_of_folds(
+        copies.world, copies.packs[:1], copies.folds, AttributionRequest(), 1
+    )
     assert table.iloc[0]["upper"] > 0.02
     assert table.attrs["verdict"] == "refuse"
 
 
 def test_fewer_than_five_packs_have_the_error_over_records():
     tried = try_tool(trained_once, 300, 10, 3, 4)
-    few = attribution_of_folds(tried.world, tried.packs[:1], tried.folds, Asked(), 1).iloc[0]
+    few = attribution_of_folds(
+        tried.world, tried.packs[:1], tried.folds, AttributionRequest(), 1
+    ).iloc[0]
     assert few["se"] > 0.01
     assert few["upper"] == pytest.approx(few["D"] + 1.645 * few["se"], abs=1e-4)
 

@@ -13,16 +13,26 @@ from scipy.stats import binomtest, norm
 import riskweighted as rw
 from experiments.disclosure.refits import households, off_from_refits
 from riskweighted.common.progress import Steps
-from riskweighted.disclosure import own_looks, setting as disclosure_setting
-from riskweighted.disclosure.anew import Weighting
+from riskweighted.disclosure import attribution_inputs as disclosure_setting, own_looks
 from riskweighted.disclosure.attribution import _by_folds, attribution_of_fit, coding_numbers
+from riskweighted.disclosure.attribution_inputs import (
+    AttributionInputs,
+    AttributionRequest,
+    some_rows,
+)
 from riskweighted.disclosure.coding import Coding
-from riskweighted.disclosure.comparing import Records, _least_upper, error
-from riskweighted.disclosure.copying import CopyTests
-from riskweighted.disclosure.own_fit import Drawn, Without, draw_copies, leave_out, what_is_held
-from riskweighted.disclosure.own_packs import Estimate, OwnPacks, quantile_of_look
+from riskweighted.disclosure.comparison import AttackedRecords, _least_upper, error
+from riskweighted.disclosure.copy_checks import CopyTests
+from riskweighted.disclosure.leave_one_out_weights import Weighting
+from riskweighted.disclosure.own_fit import (
+    CopyDraws,
+    LeaveOneOutWeights,
+    draw_copies,
+    leave_out,
+    what_is_held,
+)
+from riskweighted.disclosure.own_packs import DisclosureEstimate, OwnPacks, quantile_of_look
 from riskweighted.disclosure.policy import DisclosureSettings
-from riskweighted.disclosure.setting import Asked, Setting, some_rows
 from riskweighted.intruder.world import make_world
 from riskweighted.risk.kernels.draws import smoothed_weights
 from riskweighted.sampling.loo import importance_weights
@@ -105,7 +115,9 @@ def test_the_error_of_some_patterns_is_over_patterns_and_a_part_of_one_stands_fo
             "income": np.exp(rng.normal(7, 1, 1_200)),
         }
     )
-    setting = Setting(make_world(big, SCENARIO), Asked(), np.random.default_rng(2), most=250)
+    setting = AttributionInputs(
+        make_world(big, SCENARIO), AttributionRequest(), np.random.default_rng(2), most=250
+    )
     records = setting.records(Coding(setting.world, setting.rows), np.ones(1_200, dtype=bool))
     assert records.weights.sum() == pytest.approx(1_200)
     for group in ("isolated", "top 1 %"):
@@ -175,7 +187,7 @@ def test_weights_made_at_another_radius_are_made_anew_there(data):
 
 @pytest.mark.long
 # unweighted fits: against exact draws, below
-@pytest.mark.parametrize("scheme", ["marginal", "delete(q=0.05)"])
+@pytest.mark.parametrize("scheme", ["marginal", "drop-riskiest(q=0.05)"])
 def test_one_copy_without_a_record_is_what_refits_give(scheme, data):
     """z of the probability that a copy lands in the ball, against fits without the record whose
     weights are made anew.
@@ -211,7 +223,7 @@ def test_few_records_that_agree_do_not_show_that_nothing_is_given_away(data):
     n = 30
     everybody = np.ones(n, dtype=bool)
     of_all = {"all": everybody}
-    records = Records(everybody[None], everybody, everybody, everybody, of_all, of_all)
+    records = AttackedRecords(everybody[None], everybody, everybody, everybody, of_all, of_all)
     for mean in (0.0, -0.1):
         assert _least_upper(mean, everybody, records) == pytest.approx(1 - 0.05 ** (1 / n))
     assert _least_upper(1 / n, everybody, records) == pytest.approx(
@@ -229,7 +241,7 @@ def test_disclosure_tells_of_every_dataset_and_every_pack_how_far_it_is(data):
     attribution_of_fit(
         fit,
         world,
-        Asked(),
+        AttributionRequest(),
         L=5,
         weighting=Weighting("unweighted"),
         random_seed=3,
@@ -281,7 +293,7 @@ def judged(
     return attribution_of_fit(
         fit,
         make_world(data, scenario),
-        Asked(**more),
+        AttributionRequest(**more),
         weighting=Weighting("unweighted"),
         random_seed=2,
     )
@@ -313,7 +325,7 @@ def test_where_every_weight_fails_folds_decide_or_nothing_is_shown(refits, monke
     data, fit = clean()
     world, weighting = make_world(data, OF_SMALL), Weighting("unweighted")
     told = attribution_of_fit(
-        fit, world, Asked(), L=5, weighting=weighting, random_seed=2, refits=refits
+        fit, world, AttributionRequest(), L=5, weighting=weighting, random_seed=2, refits=refits
     )
     if refits:
         assert told.attrs["verdict"] in ("pass", "warn")
@@ -348,7 +360,7 @@ def test_folds_are_asked_at_once_where_packs_of_their_own_could_not_tell_of_all_
     def judged_of(looked_at: int) -> object:
         monkeypatch.setattr(own_looks, "MOST_FAILING", looked_at)
         given = (
-            Asked(),
+            AttributionRequest(),
             5,
             Weighting("unweighted"),
             np.random.default_rng(1),
@@ -385,7 +397,7 @@ def test_an_ordinary_member_of_a_household_that_the_fit_depends_on_is_not_refuse
     assert without.bounded[1] > 0.2
 
     def judged_with(refits: int) -> pd.DataFrame:
-        asked = Asked(unit="household")
+        asked = AttributionRequest(unit="household")
         return attribution_of_fit(fit, world, asked, L=5, refits=refits, random_seed=3)
 
     refitted, bound = judged_with(3), judged_with(0)
@@ -412,7 +424,7 @@ def test_persons_alone_in_a_pattern_with_a_dummy_of_their_own_are_refused(n, per
     again = attribution_of_fit(
         fit,
         make_world(data, scenario),
-        Asked(),
+        AttributionRequest(),
         L=fewer,
         weighting=Weighting("unweighted"),
         random_seed=7,
@@ -434,7 +446,7 @@ def test_a_mean_of_its_own_for_every_few_records_never_passes(size):
     fit = small_fit(data.round(1), "C(cell)")
     world = make_world(data.round(1), rw.Scenario(known="cell", synthetic="income"))
     weighting = Weighting("unweighted")
-    told = attribution_of_fit(fit, world, Asked(), weighting=weighting, random_seed=2)
+    told = attribution_of_fit(fit, world, AttributionRequest(), weighting=weighting, random_seed=2)
     assert told.attrs["verdict"] in ("refuse", "not shown", "not judged")
 
 
@@ -484,19 +496,21 @@ def test_disclosure_by_weights_is_that_of_leaving_every_record_out():
     world = make_world(
         data, rw.Scenario(known="region", synthetic="income", radius=0.4, radius_kind="absolute")
     )
-    setting = Setting(world, Asked(shuffled=False), rng)
+    setting = AttributionInputs(world, AttributionRequest(shuffled=False), rng)
     coding = Coding(world)
     y = data["income"].to_numpy()
     means, values = drawn_normals(y, 3_200, rng)
     weights, shape = smoothed_weights((y[:, None] - means) ** 2 / 2)
     packs = OwnPacks.dealt(
-        Drawn(values[None], {}, None),
-        Without(weights, shape, shape * np.nan, shape <= 1, shape * np.nan),
+        CopyDraws(values[None], {}, None),
+        LeaveOneOutWeights(weights, shape, shape * np.nan, shape <= 1, shape * np.nan),
         setting,
         COPIES,
         1.0,
     )
-    estimate = Estimate.of(packs, packs.attacked(coding, "aligned", setting, Steps(None, 0)))
+    estimate = DisclosureEstimate.of(
+        packs, packs.attacked(coding, "aligned", setting, Steps(None, 0))
+    )
     figures, _ = estimate.figures(np.zeros(N, dtype=np.int64))
     by_median = 5  # of the attacks: one alone is as good
     truth = np.empty((N, 2))
@@ -535,7 +549,9 @@ def test_exact_copies_are_found_where_the_radius_is_so_wide_that_nearly_everybod
     ]
     words = []
     for pack in (honest(), copied):
-        setting = Setting(world, Asked(shuffled=False), np.random.default_rng(1), np.arange(n) % 5)
+        setting = AttributionInputs(
+            world, AttributionRequest(shuffled=False), np.random.default_rng(1), np.arange(n) % 5
+        )
         table = _by_folds(setting, [numbers(pack)], out)
         assert table.loc[0, "out"] > 0.9
         assert table.attrs["narrow"][0]["out"] <= 0.5
@@ -556,7 +572,9 @@ def test_where_no_weights_fail_no_fit_is_made_again(monkeypatch):
 
 @pytest.mark.parametrize("begin", [1, 4, 7, 24])
 def test_the_narrower_radius_is_the_same_wherever_its_search_begins(begin, data, monkeypatch):
-    setting = Setting(make_world(data, SCENARIO), Asked(), np.random.default_rng(1))
+    setting = AttributionInputs(
+        make_world(data, SCENARIO), AttributionRequest(), np.random.default_rng(1)
+    )
     coding, asked = Coding(setting.world), []
     wide = float(setting.world.scenario.radius_of("income"))
 

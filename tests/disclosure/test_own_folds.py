@@ -11,13 +11,13 @@ import riskweighted as rw
 from experiments.disclosure.held import by_level, levels, made_again
 from riskweighted.common.progress import Forward
 from riskweighted.disclosure import attribution, own_folds, refits
-from riskweighted.disclosure.anew import Weighting
 from riskweighted.disclosure.attribution import attribution_of_fit
+from riskweighted.disclosure.attribution_inputs import AttributionRequest
+from riskweighted.disclosure.leave_one_out_weights import Weighting
 from riskweighted.disclosure.own_folds import why_folds
 from riskweighted.disclosure.refits import means_of_targets, refit_without
-from riskweighted.disclosure.setting import Asked
 from riskweighted.intruder.world import make_world
-from riskweighted.sampling import compiled, fitting, near, parts
+from riskweighted.sampling import compilation, compiled, density_parts, importance
 from riskweighted.sequence import learning
 
 pytest.importorskip("sklearn", reason="the extra 'learned' is not installed")
@@ -62,7 +62,12 @@ def plain(data) -> rw.Fit:
 
 def told(data: pd.DataFrame, fit: rw.Fit, **more) -> pd.DataFrame:
     return attribution_of_fit(
-        fit, make_world(data, SCENARIO), Asked(shuffled=False), L=5, random_seed=2, **more
+        fit,
+        make_world(data, SCENARIO),
+        AttributionRequest(shuffled=False),
+        L=5,
+        random_seed=2,
+        **more,
     )
 
 
@@ -153,11 +158,11 @@ def test_what_compares_a_graph_with_its_distribution_is_not_compiled_again_witho
     with monkeypatch.context() as patched:
         patched.setattr(refits, "fit_sequence", lambda *given, compared: compared_again(*given))
         expected = without()
-    monkeypatch.setattr(fitting, "compile_weighted_sum", refuse)
+    monkeypatch.setattr(compilation, "compile_weighted_sum", refuse)
     assert without().posterior.identical(expected.posterior)
     # what others brought is compared each time
-    monkeypatch.setattr(fitting, "is_strange", lambda synthesizer: True)
-    monkeypatch.setattr(fitting, "_recent", fitting.OrderedDict())
+    monkeypatch.setattr(compilation, "is_strange", lambda synthesizer: True)
+    monkeypatch.setattr(compilation, "_recent", compilation.OrderedDict())
     with pytest.raises(AssertionError, match="compiled again"):
         without()
 
@@ -180,9 +185,9 @@ def test_a_part_that_importance_is_refused_for_has_short_chains_alone_without_a_
         ran.append((given[2].tune, given[2].draws, short))
         return run_density(*given, short=short)
 
-    by_importance, run_density = without(), parts.run_density
-    monkeypatch.setattr(parts, "run_density", sampled)
-    monkeypatch.setattr(near.Near, "accepted", property(lambda self: False))
+    by_importance, run_density = without(), density_parts.run_density
+    monkeypatch.setattr(density_parts, "run_density", sampled)
+    monkeypatch.setattr(importance.ImportanceProposals, "accepted", property(lambda self: False))
     by_chains = without()
     assert ran[0] == (50, 25, True)
     for name, drawn in by_importance.posterior.data_vars.items():
@@ -265,9 +270,9 @@ def test_a_predictor_that_is_the_mean_of_the_target_by_level_is_made_again_witho
     assert made.drop([6, 7]).equals(pooled.drop([6, 7]))
     monkeypatch.setattr(attribution, "can_refit", lambda weighting: False)
     assert (
-        attribution_of_fit(fit, make_world(data, SCENARIO), Asked(), L=5, random_seed=2).attrs[
-            "verdict"
-        ]
+        attribution_of_fit(
+            fit, make_world(data, SCENARIO), AttributionRequest(), L=5, random_seed=2
+        ).attrs["verdict"]
         == "not judged"
     )
 
@@ -298,7 +303,7 @@ def test_what_is_shown_moves_with_every_fold_and_never_falls(monkeypatch):
     # all that its packs could tell
     monkeypatch.setattr(attribution, "judged_by_packs", lambda *given: given[-2](1, 1))
     forward = Forward(lambda done, total: shares.append(done / total))
-    attribution_of_fit(fit, world, Asked(), L=5, random_seed=1, progress=forward)
+    attribution_of_fit(fit, world, AttributionRequest(), L=5, random_seed=1, progress=forward)
     assert len(before) == own_folds.K
     assert 0.5 < before[0] < before[-1] < shares[-1] < 1
     assert before == sorted(set(before))
@@ -311,7 +316,7 @@ def test_folds_of_a_small_file_decide_whatever_the_seed():
     for size, words in ((2, {"refuse"}), (50, {"pass", "warn"})):
         fit, world = by_level(size, areas=20)
         told = [
-            attribution_of_fit(fit, world, Asked(), L=5, random_seed=seed).attrs
+            attribution_of_fit(fit, world, AttributionRequest(), L=5, random_seed=seed).attrs
             for seed in range(2)
         ]
         assert {attrs["verdict"] for attrs in told} <= words
@@ -334,7 +339,9 @@ def test_a_fit_of_fewer_draws_than_two_packs_is_not_judged(data):
         draws=400,
         chains=2,
     )
-    told = attribution_of_fit(fit, make_world(data, SCENARIO), Asked(), L=401, random_seed=2)
+    told = attribution_of_fit(
+        fit, make_world(data, SCENARIO), AttributionRequest(), L=401, random_seed=2
+    )
     assert told.attrs["verdict"] == "not judged"
     assert "draw more" in told.attrs["reasons"][0]
 
@@ -362,11 +369,11 @@ def test_who_stands_out_from_a_fold_that_lacks_an_end_is_left_out_alone(monkeypa
 
     monkeypatch.setattr(attribution, "own_folds", without_an_end)
     table = attribution._by_own_folds(
-        fit, world, Asked((), (), "school"), 20, None, np.random.default_rng(2), None
+        fit, world, AttributionRequest((), (), "school"), 20, None, np.random.default_rng(2), None
     )
     assert not any("end of the file" in reason for reason in table.attrs["reasons"])
     monkeypatch.setattr(attribution, "_ALONE", 0)
     table = attribution._by_own_folds(
-        fit, world, Asked((), (), "school"), 20, None, np.random.default_rng(2), None
+        fit, world, AttributionRequest((), (), "school"), 20, None, np.random.default_rng(2), None
     )
     assert any("end of the file" in reason for reason in table.attrs["reasons"])

@@ -158,7 +158,7 @@ def test_a_rule_may_be_broken_for_a_reason_which_is_told():
 
 @pytest.mark.parametrize(
     "given",
-    [{"mean": 0.03}, {"accept": {"means": "x"}}, {"accept": {"mean": ""}}, {"named": -1}],
+    [{"mean": 0.03}, {"accept": {"means": "x"}}, {"accept": {"mean": ""}}, {"max_identified": -1}],
     ids=str,
 )
 def test_limits_without_a_reason_or_of_no_rule_are_refused(given):

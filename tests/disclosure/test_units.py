@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 import riskweighted as rw
+from riskweighted.disclosure.attribution_inputs import AttributionInputs, AttributionRequest
 from riskweighted.disclosure.coding import Coding
-from riskweighted.disclosure.copying import copy_tests
+from riskweighted.disclosure.copy_checks import copy_tests
 from riskweighted.disclosure.members import known_by_others, of_mass, told_of
-from riskweighted.disclosure.setting import Asked, Setting
 from riskweighted.intruder.world import make_world
 from riskweighted.sequence.prepare import prepare_sequence
 
@@ -95,14 +95,18 @@ def test_disclosure_is_shown_by_the_size_of_units_and_few_of_a_size_are_with_oth
     units = {size: int((sizes == size).sum() // size) for size in range(2, 8)}
     assert 0 < units[6] < 10 <= min(units[size] for size in (2, 3, 4, 5))
     world = make_world(data, SCENARIO, UNITS)
-    groups = Setting(world, Asked(), np.random.default_rng(1)).everyone(Coding(world))
+    groups = AttributionInputs(world, AttributionRequest(), np.random.default_rng(1)).everyone(
+        Coding(world)
+    )
     shown = {name: members for name, members in groups.items() if name.startswith("units of")}
     assert list(shown) == [f"units of {size}" for size in (2, 3, 4, 5)] + ["units of 6 to 7"]
     for size in (2, 3, 4, 5):
         assert (shown[f"units of {size}"] == (sizes == size)).all()
     assert (np.sum(list(shown.values()), axis=0) == 1).all()
     alike = make_world(data[sizes == 4].reset_index(drop=True), SCENARIO, UNITS)
-    groups = Setting(alike, Asked(), np.random.default_rng(1)).everyone(Coding(alike))
+    groups = AttributionInputs(alike, AttributionRequest(), np.random.default_rng(1)).everyone(
+        Coding(alike)
+    )
     assert not any(name.startswith("units of") for name in groups)
 
 

@@ -17,12 +17,12 @@ import pytest
 
 import riskweighted as rw
 from riskweighted.common.errors import InputError, RiskWeightedWarning
-from riskweighted.evaluation.tables import Statistic, by_label, statistics_of
+from riskweighted.evaluation.measure_rows import Statistic, by_label, statistics_of
 from riskweighted.evaluation.thresholds import Limit
 from riskweighted.intruder.world import make_world
 from riskweighted.measures import registry
-from riskweighted.reports.disclosure import releasable
-from riskweighted.tuning.settings import find_target, loss_of
+from riskweighted.reports.output_rules import releasable
+from riskweighted.tuning.tuning_settings import find_target, loss_of
 
 ROOT = Path(__file__).parents[2]
 BLOCKS = dict(

@@ -12,12 +12,12 @@ from scipy import stats
 import riskweighted as rw
 from riskweighted.common.errors import RiskWeightedWarning
 from riskweighted.common.fingerprints import code_hash
-from riskweighted.evaluation.tables import Statistic, by_label
+from riskweighted.evaluation.measure_rows import Statistic, by_label
 from riskweighted.evaluation.thresholds import Thresholds
 from riskweighted.evaluation.verdicts import NOT_JUDGED, PASS, find_verdicts
 from riskweighted.measures.registry import measures
 from riskweighted.runs.sections import EvaluatingSettings
-from riskweighted.utility.intervals import (
+from riskweighted.utility.combining_rules import (
     combine_fully_synthetic,
     combine_partially_synthetic,
     interval_overlap,

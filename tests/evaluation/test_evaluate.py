@@ -6,8 +6,8 @@ import statsmodels.api as sm
 from riskweighted import EvaluationSettings, Scenario, evaluate, identification_risk
 from riskweighted.common.errors import InputError, SingletonWarning
 from riskweighted.intruder.world import make_world
-from riskweighted.measures.context import Subject
-from riskweighted.utility.intervals import combine_partially_synthetic
+from riskweighted.measures.context import EvaluationInputs
+from riskweighted.utility.combining_rules import combine_partially_synthetic
 
 pytestmark = pytest.mark.versions
 
@@ -250,6 +250,6 @@ def test_a_release_without_the_missing_values_is_seen(gaps):
 
 def test_the_largest_hundredth_is_one_of_the_amounts(gaps):
     world = make_world(gaps, Scenario(synthetic="income", codes={"income": [-8, -9]}))
-    top = Subject(world, EvaluationSettings()).top
+    top = EvaluationInputs(world, EvaluationSettings()).top
     assert top.sum() == 2  # of 160 amounts
     assert (gaps["income"][top].to_numpy() >= np.sort(gaps["income"].to_numpy()[40:])[-2]).all()

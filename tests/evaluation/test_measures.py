@@ -11,8 +11,8 @@ from riskweighted import EvaluationSettings, Scenario, assess, evaluate
 from riskweighted.common.errors import InputError
 from riskweighted.common.replaced import REPLACED
 from riskweighted.evaluation.evaluate import evaluate_world
-from riskweighted.evaluation.summary import direction_of
-from riskweighted.evaluation.tables import (
+from riskweighted.evaluation.main_table import direction_of
+from riskweighted.evaluation.measure_rows import (
     COLUMNS,
     Statistic,
     as_row,
@@ -25,8 +25,8 @@ from riskweighted.evaluation.thresholds import Limit
 from riskweighted.intruder.world import make_world
 from riskweighted.measures.measure import Disclosure, Value
 from riskweighted.measures.registry import measures
-from riskweighted.risk.chance import risk_rise, whacked
-from riskweighted.tuning.settings import find_target, loss_of
+from riskweighted.risk.whack_a_mole_risk import risk_rise, whack_a_mole_records
+from riskweighted.tuning.tuning_settings import find_target, loss_of
 
 pytestmark = pytest.mark.quick
 
@@ -135,7 +135,7 @@ def test_evaluate_and_assess_share_one_schema(result, assessment):
         "expected-match",
         "dcap-zero",
         "copied-records",
-        "hole-attack",
+        "gap-attack",
     }
 
 
@@ -210,8 +210,8 @@ def test_a_column_s_direction_is_known_from_its_name_alone(result):
 def test_whack_a_mole_by_hand():
     risk, baseline = np.array([0.5, 0.5, 0.9, 0.0]), np.array([0.25, 0.5, 0.1, 1.0])
     # a rise of exactly the limit counts
-    assert whacked(risk, baseline).tolist() == [True, False, True, False]
-    assert whacked(risk, baseline, 0.5).tolist() == [False, False, True, False]
+    assert whack_a_mole_records(risk, baseline).tolist() == [True, False, True, False]
+    assert whack_a_mole_records(risk, baseline, 0.5).tolist() == [False, False, True, False]
     assert risk_rise(risk, baseline).tolist() == [0.25, 0.0, 0.8, -1.0]
 
 

@@ -9,12 +9,18 @@ import pytest
 
 import riskweighted as rw
 from riskweighted.common.errors import InputError, SingletonWarning
-from riskweighted.evaluation.tables import COLUMNS, Statistic, by_label, distinct, statistics_of
+from riskweighted.evaluation.measure_rows import (
+    COLUMNS,
+    Statistic,
+    by_label,
+    distinct,
+    statistics_of,
+)
 from riskweighted.intruder.world import make_world
-from riskweighted.measures import tables
+from riskweighted.measures import cross_tables
+from riskweighted.measures.cross_tables import table_columns
 from riskweighted.measures.measure import Disclosure
 from riskweighted.measures.registry import measures
-from riskweighted.measures.tables import table_columns
 from tests.tools.propensity import file_propensity
 
 SYNTHETIC = ("job", "income", "kids")
@@ -27,7 +33,7 @@ scenario = rw.Scenario(
 )
 
 OF_SEVERAL = {
-    *(one.key for one in measures().values() if one.compute is tables.compared),
+    *(one.key for one in measures().values() if one.compute is cross_tables.select_pairs),
     *("expected-match", "isolated-risk"),
 }
 

@@ -8,11 +8,11 @@ import pytest
 
 import riskweighted as rw
 from riskweighted.common.errors import InputError, RiskWeightedWarning
-from riskweighted.evaluation.tables import Statistic, by_label, statistics_of
+from riskweighted.evaluation.measure_rows import Statistic, by_label, statistics_of
 from riskweighted.evaluation.thresholds import Thresholds
 from riskweighted.evaluation.verdicts import NOT_JUDGED, PASS, find_verdicts
-from riskweighted.measures.settings import EvaluationSettings
-from riskweighted.utility.intervals import combine_partially_synthetic, interval_overlap
+from riskweighted.measures.evaluation_settings import EvaluationSettings
+from riskweighted.utility.combining_rules import combine_partially_synthetic, interval_overlap
 from riskweighted.utility.regressions import checked_analysis, coefficient_intervals
 
 N = 300

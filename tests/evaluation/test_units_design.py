@@ -11,9 +11,9 @@ import riskweighted as rw
 from riskweighted.common.errors import InputError
 from riskweighted.intruder.world import make_world
 from riskweighted.measures.analyses import ESTIMATE, coefficients
-from riskweighted.measures.context import Context, Subject
-from riskweighted.measures.survey import checked_design
-from riskweighted.runs.remarks import _of_design
+from riskweighted.measures.context import Context, EvaluationInputs
+from riskweighted.measures.survey_values import checked_design
+from riskweighted.runs.undeclared import _of_design
 from riskweighted.sequence.prepare import prepare_sequence
 from riskweighted.utility.regressions import checked_analysis
 
@@ -67,7 +67,9 @@ def test_units_in_several_strata_whose_weights_differ_are_refused(data):
 def test_regressions_without_a_survey_have_errors_robust_to_clusters(data):
     formula = "age ~ rent + C(region)"
     world = make_world(data, SCENARIO, UNITS)
-    subject = Subject(world, rw.EvaluationSettings(), analyses=[checked_analysis(data, formula)])
+    subject = EvaluationInputs(
+        world, rw.EvaluationSettings(), analyses=[checked_analysis(data, formula)]
+    )
     context = Context("confidential", subject, (data,), np.random.default_rng(1), paired=True)
     found = {
         value.term.split(" in ")[0]: value

@@ -9,7 +9,7 @@ import pytest
 from riskweighted.common.errors import InputError
 from riskweighted.common.settings import as_toml, read_toml, to_table
 from riskweighted.evaluation.fit_check import MODEL
-from riskweighted.evaluation.tables import Statistic, as_row, as_table
+from riskweighted.evaluation.measure_rows import Statistic, as_row, as_table
 from riskweighted.evaluation.thresholds import Limit, Thresholds
 from riskweighted.evaluation.verdicts import (
     FAIL,
@@ -67,7 +67,7 @@ def verdicts_of(found):
 def test_each_limit_is_held_against_every_statistic_of_its_measure():
     risk = [
         *rows("expected-isolated-risk", (0.05, 0.051), (0.001, 0.001)),
-        *rows("expected-rises", (3, 0), parameter=0.1),
+        *rows("records-riskier", (3, 0), parameter=0.1),
     ]
     utility = [
         *rows("ecdf-maximum", (0.1, 0.3), variable="x"),
@@ -76,7 +76,7 @@ def test_each_limit_is_held_against_every_statistic_of_its_measure():
     asked = Thresholds.from_table(
         {
             "expected-isolated-risk": 0.05,
-            "expected-rises(0.1)": 0,
+            "records-riskier(0.1)": 0,
             "ecdf-maximum": 0.2,
             "ecdf-maximum(y)": {"at_most": 0.02},
         },
@@ -92,8 +92,8 @@ def test_each_limit_is_held_against_every_statistic_of_its_measure():
     assert by["a", "expected-isolated-risk", None, "expected-isolated-risk"] == PASS
     assert by["b", "expected-isolated-risk", None, "expected-isolated-risk"] == FAIL
     assert (
-        by["a", "expected-rises", None, "expected-rises(0.1)"],
-        by["b", "expected-rises", None, "expected-rises(0.1)"],
+        by["a", "records-riskier", None, "records-riskier(0.1)"],
+        by["b", "records-riskier", None, "records-riskier(0.1)"],
     ) == (FAIL, PASS)
     assert (
         by["b", "ecdf-maximum", "x", "ecdf-maximum"],

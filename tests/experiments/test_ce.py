@@ -15,7 +15,7 @@ from experiments.ce.population import CE_CATEGORIES, simulate_ce
 from riskweighted.common.errors import InputError
 from riskweighted.common.settings import to_table
 from riskweighted.evaluation.evaluate import evaluate
-from riskweighted.measures.settings import EvaluationSettings
+from riskweighted.measures.evaluation_settings import EvaluationSettings
 from riskweighted.runs.finished import FinishedRun
 from riskweighted.runs.study import load_study, make_study
 

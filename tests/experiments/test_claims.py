@@ -14,7 +14,7 @@ from handmade import given_fit
 import riskweighted as rw
 from riskweighted.common.errors import InputError
 from riskweighted.intruder.world import make_world
-from riskweighted.risk.expected import ExpectedRisk, expected_risk
+from riskweighted.risk.expected_identification import ExpectedRisk, expected_risk
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))  # experiments are no part of the package

@@ -12,7 +12,7 @@ from shared_data import FOLDER, shared
 
 import riskweighted as rw
 from riskweighted.common.errors import InputError
-from riskweighted.sampling.settings import Sampling
+from riskweighted.sampling.sampling_settings import Sampling
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))  # experiments are no part of the package

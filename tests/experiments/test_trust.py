@@ -35,7 +35,7 @@ def test_centring_takes_out_what_a_record_does_through_the_weights_of_others():
     assert found["marginal+"]["anew"].mean() < 0.6 * found["marginal"]["anew"].mean()
 
 
-@pytest.mark.parametrize("scheme", ["delete+(q=0.05)", "delete+, cut stated"])
+@pytest.mark.parametrize("scheme", ["drop-riskiest+(q=0.05)", "drop-riskiest+, cut stated"])
 def test_a_cut_exposes_the_next_record(scheme):
     """Found in the data or stated: who is left out takes another record's weight from 1 to 0."""
     data = leave_one_out.sample(0)
@@ -53,7 +53,7 @@ def test_small_patterns_are_unbiased_by_the_own_function_and_not_by_the_common_o
 
 
 @pytest.mark.parametrize(
-    "scheme", ["marginal+", "pairwise+", "mix+(t=0.5)", "power+(g=0.5)", "others+"]
+    "scheme", ["marginal+", "pairwise+", "mix+(t=0.5)", "power+(g=0.5)", "others-in-ball+"]
 )
 def test_centred_modes_are_the_shares_of_levels(scheme):
     """Without the prior, which pulls where weights are small; plain ones are p^2 / sum p^2."""

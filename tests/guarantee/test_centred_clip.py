@@ -17,10 +17,10 @@ from scipy.special import logsumexp
 from small_graph import PoissonGraph
 
 import riskweighted as rw
-from riskweighted.contract.distribution import fixed
-from riskweighted.guarantee.cells import cells_of
+from riskweighted.contract.distribution import read_only
 from riskweighted.guarantee.clip import DATA
-from riskweighted.sampling import fitting
+from riskweighted.guarantee.interval_cells import cells_of
+from riskweighted.sampling import compilation
 from riskweighted.sampling.block_fit import prepare_model
 from riskweighted.sampling.graphs import compile_log_prior
 from riskweighted.sampling.isolation import refuse_dependence
@@ -193,7 +193,7 @@ def test_the_term_of_levels_is_a_sum_over_levels():
         levels = np.arange(2.0 if name == "logistic" else 3.0)
         each = np.array(
             [
-                np.exp(block.distribution(theta).log_density(fixed(np.full(N, level))))
+                np.exp(block.distribution(theta).log_density(read_only(np.full(N, level))))
                 for level in levels
             ]
         )
@@ -225,12 +225,12 @@ def wild(blueprint, count=8):
 @pytest.mark.parametrize("name", MODELS)
 def test_the_graph_is_what_the_records_add_and_the_term_keeps_to_its_range(monkeypatch, name):
     """It depends on no value either: with others in their place it is the same."""
-    monkeypatch.setattr(fitting, "_compile", lambda model: model)
-    monkeypatch.setattr(fitting, "_recent", OrderedDict())
+    monkeypatch.setattr(compilation, "_compile", lambda model: model)
+    monkeypatch.setattr(compilation, "_recent", OrderedDict())
     model, reference = MODELS[name]
     data = frame()
     block = block_of(model, data, guarantee_of(reference), 0.7)
-    compiled = fitting.compile_prepared(
+    compiled = compilation.compile_prepared(
         prepare_model(model, data), True, None, block.censoring.cells
     )
     values = block.censoring.values(block.alpha.to_numpy())
@@ -324,7 +324,7 @@ def table_of(model, reference, values, thetas, bound, alpha):
     for value in values:
         data = SMALL.assign(**{model.target: [value] * len(SMALL)})
         at, censoring = block.prepared.at(data), block.censoring.at(model, block.prepared, data)
-        numbers = fixed(block.numbers(data))
+        numbers = read_only(block.numbers(data))
         terms = (
             np.asarray(model.distribution(theta, at).log_density(numbers), dtype=float)
             for theta in thetas

@@ -19,9 +19,9 @@ from small_graph import PoissonGraph
 import riskweighted as rw
 from riskweighted.common.fingerprints import fingerprint
 from riskweighted.guarantee.clip import DATA, censor
-from riskweighted.guarantee.ledger import opened
+from riskweighted.guarantee.ledger import open_ledger
 from riskweighted.guarantee.statement import ADD_DROP, REPLACE, epsilon_at
-from riskweighted.sampling import fitting
+from riskweighted.sampling import compilation
 from riskweighted.sampling.block_fit import prepare_model
 from riskweighted.sampling.graphs import PLAIN
 from riskweighted.sampling.isolation import refuse_dependence
@@ -68,10 +68,10 @@ def fitted(synthesizer, guarantee, alpha=None, **settings):
 
 @pytest.fixture(scope="module")
 def compilations():
-    calls, original = [], fitting._compile
+    calls, original = [], compilation._compile
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fitting, "_compile", lambda model: calls.append(model) or original(model))
-        patch.setattr(fitting, "_recent", OrderedDict())
+        patch.setattr(compilation, "_compile", lambda model: calls.append(model) or original(model))
+        patch.setattr(compilation, "_recent", OrderedDict())
         yield calls
 
 
@@ -244,10 +244,10 @@ MODELS = [
 
 @pytest.mark.parametrize(("synthesizer", "reference"), MODELS)
 def test_the_potential_is_the_clip_in_numpy(monkeypatch, synthesizer, reference):
-    monkeypatch.setattr(fitting, "_compile", lambda model: model)
-    monkeypatch.setattr(fitting, "_recent", OrderedDict())
+    monkeypatch.setattr(compilation, "_compile", lambda model: model)
+    monkeypatch.setattr(compilation, "_recent", OrderedDict())
     model, alpha = prepare_model(synthesizer, frame()), pd.Series(0.7, frame().index)
-    compiled = fitting.compile_prepared(model, censored=True).blueprint.model
+    compiled = compilation.compile_prepared(model, censored=True).blueprint.model
     evaluated = at_a_point(compiled)
     for bound in (0.05, 4.0):
         censoring = model.censor(rw.Guarantee(M=bound, reference=reference), alpha, 3)
@@ -337,7 +337,9 @@ def test_no_more_datasets_than_stated_and_no_mode(jobs):
 def of_others(jobs, values):
     """The fit as if it were of other values, its ledger opened anew."""
     data, model = jobs.confidential.assign(jobs=values), jobs.block.synthesizer
-    ledger = opened(jobs.posterior, jobs.censoring.digest(), 1, data_hash(model, fingerprint(data)))
+    ledger = open_ledger(
+        jobs.posterior, jobs.censoring.digest(), 1, data_hash(model, fingerprint(data))
+    )
     return jobs.changed(confidential=data, prepared=model.prepare(data), posterior=ledger)
 
 

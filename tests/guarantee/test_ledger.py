@@ -13,9 +13,9 @@ import pytest
 from small_graph import PoissonGraph
 
 import riskweighted as rw
-from riskweighted.guarantee.ledger import LEDGER, opened
-from riskweighted.sequence.blinded import not_leaving
+from riskweighted.guarantee.ledger import LEDGER, open_ledger
 from riskweighted.sequence.fit import Fit
+from riskweighted.sequence.isolated_draws import drop_guarantee
 
 pytestmark = pytest.mark.filterwarnings("ignore::riskweighted.common.errors.ConvergenceWarning")
 
@@ -220,17 +220,20 @@ def test_a_fit_has_no_way_out_of_its_guarantee(made):
 def test_datasets_that_say_what_chance_gives_are_others(made):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        chance = not_leaving(made).synthesize(L, random_seed=1)
+        chance = drop_guarantee(made).synthesize(L, random_seed=1)
     assert not any(frame.equals(other) for frame in chance for other in made.synthesize(L))
     assert made.statement is not None
 
 
 def test_another_fit_has_other_entropy_and_a_seed_repeats_it(made):
     posterior, clip = made.posterior, made.block.censoring.digest()
-    assert opened(posterior, clip, None, "x").attrs != opened(posterior, clip, None, "x").attrs
     assert (
-        opened(posterior, clip, 1, "x").attrs
-        == opened(posterior, clip, 1, "x").attrs
-        != opened(posterior, clip, 2, "x").attrs
+        open_ledger(posterior, clip, None, "x").attrs
+        != open_ledger(posterior, clip, None, "x").attrs
     )
-    assert opened(posterior, clip, 1, "x").attrs != opened(posterior, clip, 1, "y").attrs
+    assert (
+        open_ledger(posterior, clip, 1, "x").attrs
+        == open_ledger(posterior, clip, 1, "x").attrs
+        != open_ledger(posterior, clip, 2, "x").attrs
+    )
+    assert open_ledger(posterior, clip, 1, "x").attrs != open_ledger(posterior, clip, 1, "y").attrs

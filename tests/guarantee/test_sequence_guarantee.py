@@ -11,7 +11,7 @@ import xarray as xr
 
 import riskweighted as rw
 from riskweighted.contract.categories import target_numbers
-from riskweighted.contract.distribution import fixed
+from riskweighted.contract.distribution import read_only
 from riskweighted.guarantee.statement import Statement
 from riskweighted.sequence.alphas import alphas_of
 from riskweighted.sequence.clipping import sequence_obstacles
@@ -85,7 +85,7 @@ def totals(tasks, theta):
         model = task.block.model
         numbers = target_numbers(model.synthesizer, model.prepared, model.confidential)
         terms = model.synthesizer.distribution(theta[task.name], model.prepared).log_density(
-            fixed(numbers)
+            read_only(numbers)
         )
         found[task.block.member] += task.censoring.contributions(
             task.alpha.to_numpy(), np.asarray(terms, dtype=float)
@@ -182,13 +182,13 @@ def test_every_choice_that_looks_at_the_data_is_named_at_once():
             "levels, centre and scale of 'rent'",
         ),
         (
-            {"size": SIZE | {"when": "rent > 500", "otherwise": "large"}},
+            {"size": SIZE | {"applies_if": "rent > 500", "else_value": "large"}},
             {},
             "the rule of 'size' leaves by 'rent'",
         ),
         (
             {},
-            {"forbidden": ["rent > 1e6 and size == 'small'"], "on_broken": "leave-out"},
+            {"forbidden": ["rent > 1e6 and size == 'small'"], "violations": "exclude"},
             "break a rule of 'size'",
         ),
     ],

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from riskweighted.intruder.kernels.runs import SHORT
-from riskweighted.intruder.patterns import numbered, numbered_as
+from riskweighted.intruder.patterns import number_codes, number_codes_alike
 from riskweighted.intruder.sorted_balls import count_covering, find_runs, sort_balls
 
 pytestmark = pytest.mark.quick
@@ -91,13 +91,13 @@ def test_long_cells_and_short_ones_are_sorted_alike(size, share):
 def test_codes_are_numbered_as_by_sorting(codes, other):
     codes, other = np.array(codes), np.array(other)
     found, numbers = np.unique(codes, return_inverse=True)
-    np.testing.assert_array_equal(numbered(codes)[0], numbers)
-    np.testing.assert_array_equal(numbered(codes)[1], found)
+    np.testing.assert_array_equal(number_codes(codes)[0], numbers)
+    np.testing.assert_array_equal(number_codes(codes)[1], found)
     place = {code: number for number, code in enumerate(found.tolist())}
     np.testing.assert_array_equal(
-        numbered_as(other, found), [place.get(code, len(found)) for code in other.tolist()]
+        number_codes_alike(other, found), [place.get(code, len(found)) for code in other.tolist()]
     )
-    np.testing.assert_array_equal(numbered_as(codes, found), numbers)
+    np.testing.assert_array_equal(number_codes_alike(codes, found), numbers)
 
 
 @settings(deadline=None)

@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 import riskweighted as rw
 from riskweighted.common.errors import InputError
 from riskweighted.intruder.neighbours import sort_centres
-from riskweighted.intruder.points import point_balls
+from riskweighted.intruder.point_balls import point_balls
 from riskweighted.intruder.statuses import find_statuses, status_name
 from riskweighted.intruder.world import make_world
 

@@ -22,7 +22,7 @@ from scipy.linalg import helmert
 import riskweighted as rw
 from riskweighted.common.errors import InputError
 from riskweighted.common.fingerprints import fingerprint
-from riskweighted.guarantee.ledger import opened
+from riskweighted.guarantee.ledger import open_ledger
 from riskweighted.sampling.block_fit import BlockFit, prepare_model
 from riskweighted.sampling.laplace import mode_of
 from riskweighted.sampling.saving import data_hash
@@ -496,7 +496,9 @@ def test_a_guarantee_needs_public_levels_and_clips_every_record():
     theta = coefficients(model, prepared.prepared, 1)
     fitted = fit_at(model, frame, theta, count=2)
     censoring = prepared.censor(guarantee, fitted.alpha, 2)
-    ledger = opened(fitted.posterior, censoring.digest(), 1, data_hash(model, fingerprint(frame)))
+    ledger = open_ledger(
+        fitted.posterior, censoring.digest(), 1, data_hash(model, fingerprint(frame))
+    )
     fitted = fitted.changed(censoring=censoring, posterior=ledger)
     assert fitted.statement.upper == 0.0  # a probability
     found = fitted.contributions(fitted.draw(0, 0))

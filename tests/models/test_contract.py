@@ -26,7 +26,7 @@ from scipy import stats
 
 import riskweighted
 from riskweighted.common.errors import InputError
-from riskweighted.contract.layout import free_shapes, n_parameters
+from riskweighted.contract.vector_layout import free_shapes, n_parameters
 from riskweighted.design.design import build_design
 from riskweighted.sampling.block_fit import BlockFit
 from riskweighted.sequence.fit import Fit

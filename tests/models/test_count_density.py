@@ -9,7 +9,7 @@ from posteriors import log_posterior_of
 from records import terms
 from riskweighted_models.common_length import CommonLength
 from riskweighted_models.common_scale import scales
-from riskweighted_models.kernels.counts import count_sum, logistic_parts, rises
+from riskweighted_models.kernels.count_sums import count_sum, logistic_parts, rises
 from riskweighted_models.negative_binomial import NegativeBinomial
 from scipy.special import digamma, expit, gammaln, logsumexp
 from scipy.stats import nbinom

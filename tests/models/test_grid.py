@@ -11,7 +11,7 @@ from riskweighted_models.grid import (
     find_ends,
     make_grid,
 )
-from riskweighted_models.kernels.points import shares_below
+from riskweighted_models.kernels.bin_points import shares_below
 
 from riskweighted.common.errors import InputError
 

@@ -6,7 +6,7 @@ import pytest
 from posteriors import log_posterior_of
 from records import terms
 from riskweighted_models.column_blocks import column_blocks
-from riskweighted_models.kernels.mixtures import mixture_sum
+from riskweighted_models.kernels.mixture_sums import mixture_sum
 from riskweighted_models.kernels.vectors import BLOCK, exp_below, fast_kernel, log_above
 from riskweighted_models.normal_mixture import NormalMixture
 from scipy.special import logsumexp

@@ -13,7 +13,7 @@ from riskweighted_models.kernels.bins import bin_probabilities
 from riskweighted_models.transformation_posterior import gamma_of, point_weight, predictor_of
 
 import riskweighted as rw
-from riskweighted.contract.distribution import fixed, interval_masses
+from riskweighted.contract.distribution import interval_masses, read_only
 from riskweighted.sampling.graphs import start_of
 
 N = 3000
@@ -305,7 +305,7 @@ def test_the_same_intervals_are_searched_once_whatever_the_predictors_are_and_le
     prepared = kind.prepare(data)
     theta = start_of(kind.build(prepared))
     others = [prepared.at(data.assign(region=list("abc")[place])) for place in range(3)]
-    lower, upper = (fixed(factor * data["pay"].to_numpy()) for factor in (0.8, 1.2))
+    lower, upper = (read_only(factor * data["pay"].to_numpy()) for factor in (0.8, 1.2))
     del searched[:]
     masses = [kind.distribution(theta, other).mass(lower, upper) for other in others]
     assert len(searched) == 1

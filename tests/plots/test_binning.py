@@ -12,7 +12,7 @@ from riskweighted.plots.binning import (
     binned_means,
     binned_scatter,
     merged_histogram,
-    protected,
+    protect_counts,
     shares_in_bins,
 )
 
@@ -177,14 +177,14 @@ def test_means_by_hand():
 def test_protected_by_hand():
     # 3 is small; alone it would follow from the total, so the next smallest goes too. Nothing
     # happened in the last stratum.
-    assert protected(np.array([40, 3, 25, 90, 0])).tolist() == [True, False, False, True, True]
-    assert protected(np.array([40, 12, 0])).tolist() == [True, True, True]
-    assert protected(np.array([4])).tolist() == [False]
+    assert protect_counts(np.array([40, 3, 25, 90, 0])).tolist() == [True, False, False, True, True]
+    assert protect_counts(np.array([40, 12, 0])).tolist() == [True, True, True]
+    assert protect_counts(np.array([4])).tolist() == [False]
 
 
 @given(st.lists(st.integers(0, 40), min_size=1, max_size=12), sizes)
 def test_protected_leaves_no_small_remainder(counts, m):
-    shown = protected(np.array(counts), m)
+    shown = protect_counts(np.array(counts), m)
     withheld = [count for count, seen in zip(counts, shown, strict=True) if not seen]
     assert all(count == 0 or count >= m for count, seen in zip(counts, shown, strict=True) if seen)
     everything = all(count == 0 for count, seen in zip(counts, shown, strict=True) if seen)
@@ -210,8 +210,8 @@ def test_protected_leaves_no_small_remainder(counts, m):
         (lambda: merged_histogram(np.arange(50.0), limits=(50, 0)), "low < high"),
         (lambda: binned_scatter(np.arange(50.0), np.arange(49.0)), "same length, got 50 and 49"),
         (lambda: binned_means(np.arange(50.0), np.arange(49.0)), "same length, got 50 and 49"),
-        (lambda: protected(pd.Series([1.5, 2])), "whole numbers"),
-        (lambda: protected(np.array([-1, 2])), "whole numbers"),
+        (lambda: protect_counts(pd.Series([1.5, 2])), "whole numbers"),
+        (lambda: protect_counts(np.array([-1, 2])), "whole numbers"),
     ],
 )
 def test_bad_input_is_named(call, named):

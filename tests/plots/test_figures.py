@@ -16,7 +16,7 @@ import riskweighted as rw
 from riskweighted.common.errors import InputError
 from riskweighted.common.numbers import rounded_from
 from riskweighted.plots.binning import merged_histogram
-from riskweighted.plots.convergence import rank_histogram
+from riskweighted.plots.convergence_plot import rank_histogram
 from riskweighted.plots.quantiles import shown_quantiles
 from riskweighted.plots.risk_utility import pareto_front
 from riskweighted.plots.style import mark_powers, printable, scheme_styles, short_names, title

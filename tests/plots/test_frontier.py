@@ -13,7 +13,7 @@ pytestmark = pytest.mark.versions
 
 def frontier():
     rows = []
-    for family, cost in (("mix", 1.0), ("delete", 0.6)):
+    for family, cost in (("mix", 1.0), ("drop-riskiest", 0.6)):
         for setting in (0.0, 0.3, 0.6, 0.9):
             rows.append(
                 (
@@ -44,7 +44,7 @@ def frontier():
         attributable=np.nan,
     )
     table["verdict"] = np.where(table["chosen"], "warn", "not judged")
-    table.attrs = {"target": "isolated risk", "loss": "U_m of $income$", "at_most": 0.03}
+    table.attrs = {"target": "isolated risk", "loss": "U_m of $income$", "target_max": 0.03}
     return table
 
 
@@ -56,12 +56,12 @@ def test_a_curve_a_family_and_every_point_where_it_belongs():
     table = frontier()
     ax = rw.plot_frontier(table, axis="target")
     curves = {line.get_label(): line for line in ax.get_lines()}
-    for family in ("mix", "delete"):
+    for family in ("mix", "drop-riskiest"):
         rows = table[(table["family"] == family) & (table["kind"] == "plug-in")]
         np.testing.assert_allclose(curves[family].get_xydata(), rows[["target", "loss"]])
     assert texts(ax) == [
         "mix",
-        "delete",
+        "drop-riskiest",
         "marginal",
         "uniform(c=0.1)",
         "unweighted, sampled: not judged",
@@ -82,7 +82,7 @@ def test_a_curve_a_family_and_every_point_where_it_belongs():
 
 def test_a_far_target_has_a_logarithmic_axis_and_a_file_needs_no_attributes():
     table = frontier()
-    assert rw.plot_frontier(table, axis="target", at_most=0.011).get_xscale() == "log"
+    assert rw.plot_frontier(table, axis="target", target_max=0.011).get_xscale() == "log"
     table.attrs = {}
     ax = rw.plot_frontier(table, axis="target")
     assert ax.get_xlabel().startswith("target")

@@ -16,8 +16,8 @@ from typer.testing import CliRunner
 
 from riskweighted.commands.main import app
 from riskweighted.common.errors import InputError
+from riskweighted.data.csv_layout import CsvLayout
 from riskweighted.data.io import read_table, write_table
-from riskweighted.data.layout import CsvLayout
 from riskweighted.data.variable import Variable
 from riskweighted.data.variables import Variables
 from riskweighted.release.analysis_code import Predictor, PublishedAnalysis, combining_code
@@ -42,7 +42,17 @@ FORMATS = ("csv", "parquet", "dta", "sav", "xpt")
 LAYOUT = CsvLayout(";", ",", ".", "cp1252")
 WHY = "a few records of a test"
 SMALL = dict.fromkeys(
-    ("mean", "isolated", "largest", "own_value", "named", "group", "not_judged", "not_shown"), WHY
+    (
+        "mean",
+        "isolated",
+        "largest",
+        "max_true_value_copies",
+        "max_identified",
+        "group",
+        "not_judged",
+        "not_shown",
+    ),
+    WHY,
 )
 SCHEME = "uniform(c=0.5)"
 

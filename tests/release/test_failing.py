@@ -13,7 +13,7 @@ from finished_run import ENTROPY, SETTINGS, confidential_data, copied_run, finis
 
 from riskweighted.common.errors import InputError
 from riskweighted.disclosure.policy import Broken, DisclosureSettings, judge
-from riskweighted.evaluation.verdicts import WARN, of_disclosure
+from riskweighted.evaluation.verdicts import WARN, is_of_disclosure
 from riskweighted.release.contents import Contents, write_pack
 from riskweighted.release.pack import release_run
 from riskweighted.runs.finished import load_run
@@ -43,7 +43,7 @@ def test_the_sign_off_sheet_holds_why_the_board_accepts_what_is_not_shown(tmp_pa
     release_run(tmp_path / "results", tmp_path / "pack")
     sheet = (tmp_path / "pack" / "sign_off.md").read_text()
     assert "accepted: seen by the board in May" in sheet
-    assert {verdict.verdict for verdict in run.verdicts if of_disclosure(verdict)} == {WARN}
+    assert {verdict.verdict for verdict in run.verdicts if is_of_disclosure(verdict)} == {WARN}
 
 
 @pytest.mark.parametrize(

@@ -25,8 +25,8 @@ from riskweighted.data.io import read_table, write_table
 from riskweighted.release.contents import Contents
 from riskweighted.release.leak_check import check_datasets, check_made, check_pack, gather_secrets
 from riskweighted.release.leak_text import make_text_secrets, problems_in_text
-from riskweighted.release.leaving import leaving_datasets
 from riskweighted.release.pack import FORMATS, check_release, release_run
+from riskweighted.release.released_datasets import leaving_datasets
 from riskweighted.runs.finished import load_run
 
 TEXTS = [

@@ -11,13 +11,13 @@ from finished_run import accepting, finished_chain, finished_run
 
 from riskweighted.common.errors import InputError
 from riskweighted.common.text import escape_markdown
-from riskweighted.evaluation.tables import Statistic, by_label
+from riskweighted.evaluation.measure_rows import Statistic, by_label
 from riskweighted.evaluation.verdicts import overall
-from riskweighted.measures import beyond, expected
+from riskweighted.measures import disclosure_measures, expected_measures
 from riskweighted.release.contents import Contents, write_pack
 from riskweighted.release.methods import WEIGHTS, methods_facts, weight_words
 from riskweighted.release.pack import check_release, release_run
-from riskweighted.reports.disclosure import outside
+from riskweighted.reports.output_rules import outside
 from riskweighted.runs.finished import load_run
 from riskweighted.weights.families import FAMILIES
 
@@ -70,12 +70,13 @@ def test_the_page_says_what_was_done_and_found_for_the_scheme_that_leaves(run, t
     for other in ("unweighted:", "Holm", "Toth", "Vehtari", "arXiv 2205.05003", "seed", "found"):
         assert other not in page
     view = outside(run.manifest["input"]["records"])
-    for measure in (expected.MEAN, beyond.MEAN):
+    for measure in (expected_measures.MEAN, disclosure_measures.MEAN):
         statistic = Statistic(measure.key)
         value = by_label(run.tables["risk"], statistic)["pairwise"]
         assert view.row(statistic, [value])[0] in page
-    assert f"{by_label(run.tables['risk'], Statistic(expected.MEAN.key))['pairwise']:.4f}" not in (
-        page
+    assert (
+        f"{by_label(run.tables['risk'], Statistic(expected_measures.MEAN.key))['pairwise']:.4f}"
+        not in (page)
     )
 
 

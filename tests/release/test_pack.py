@@ -36,10 +36,10 @@ from riskweighted.release.analysis_code import (
 )
 from riskweighted.release.codebook import codebook, codebook_markdown, parse_units
 from riskweighted.release.contents import Contents, write_pack
-from riskweighted.release.leaving import leaving_datasets
 from riskweighted.release.pack import FORMATS, release_run
+from riskweighted.release.released_datasets import leaving_datasets
 from riskweighted.runs.finished import load_run
-from riskweighted.utility.intervals import combine_partially_synthetic
+from riskweighted.utility.combining_rules import combine_partially_synthetic
 
 pytestmark = pytest.mark.versions
 

@@ -18,7 +18,7 @@ from riskweighted.data.io import read_table, write_table
 from riskweighted.data.variables import Variables
 from riskweighted.disclosure.row_order import UNLIKELY, order_chance
 from riskweighted.disclosure.shuffle import leaving_rows
-from riskweighted.release import leaving
+from riskweighted.release import released_datasets
 from riskweighted.release.contents import Contents, write_pack
 from riskweighted.release.pack import FORMATS, check_release, release_run
 from riskweighted.runs.file_order import (
@@ -83,7 +83,9 @@ def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("sorted")
     sorted_file().to_parquet(folder / "data.parquet", index=False)
     run_study(
-        made_study(folder, shuffle=False, unshuffled="a test"), folder / "results", entropy=ENTROPY
+        made_study(folder, shuffle=False, unshuffled_reason="a test"),
+        folder / "results",
+        entropy=ENTROPY,
     )
     return load_run(folder / "results")
 
@@ -175,10 +177,10 @@ def test_levels_and_groups_of_rows_stand_in_no_order_of_the_data(run, pack):
 def as_before(monkeypatch):
     """Datasets leave as they did: in the order of the file."""
     monkeypatch.setattr(
-        leaving, "leaving_rows", lambda count, *others, **settings: np.arange(count)
+        released_datasets, "leaving_rows", lambda count, *others, **settings: np.arange(count)
     )
-    monkeypatch.setattr(leaving, "numbered_columns", lambda *others: [])
-    monkeypatch.setattr(leaving, "in_told_order", lambda column, stated: column)
+    monkeypatch.setattr(released_datasets, "numbered_columns", lambda *others: [])
+    monkeypatch.setattr(released_datasets, "in_told_order", lambda column, stated: column)
 
 
 @pytest.mark.slow
@@ -193,7 +195,7 @@ def test_of_an_older_pack_it_is_said_what_it_gives_away(run, tmp_path, monkeypat
     data = sorted_file()
     with monkeypatch.context() as patch:
         as_before(patch)
-        datasets = {"unweighted": leaving.leaving_datasets(run, data, "unweighted")}
+        datasets = {"unweighted": released_datasets.leaving_datasets(run, data, "unweighted")}
         contents = Contents(
             run,
             datasets,

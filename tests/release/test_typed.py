@@ -17,7 +17,7 @@ from riskweighted.data.io import DatasetWriter, read_table, spells_alike, write_
 from riskweighted.data.variable import Variable
 from riskweighted.data.variables import Variables
 from riskweighted.release.leak_check import Secrets, _check_unaltered
-from riskweighted.release.leaving import as_the_data_have_it, told_as_stated
+from riskweighted.release.released_datasets import restore_spelling, restrict_levels
 from riskweighted.runs.sections import DataSettings
 
 pytestmark = pytest.mark.versions
@@ -38,7 +38,7 @@ def test_none_of_sixty_random_frames_is_refused_for_its_bytes(tmp_path, block):
         write_table(frame, tmp_path / "run.csv")
         base = read_table(tmp_path / "run.csv")
         _check_unaltered(base, "run.csv", secrets_of(frame))
-        leaving = as_the_data_have_it(Datasets(base, [{}]), frame, list(frame), None)
+        leaving = restore_spelling(Datasets(base, [{}]), frame, list(frame), None)
         for name in frame:
             assert spells_alike(leaving[0][name], frame[name])
         for ending in WRITABLE:
@@ -79,7 +79,7 @@ def test_columns_that_a_csv_spells_otherwise_are_those_of_the_data(tmp_path):
     base = read_table(tmp_path / "run.csv")
     assert base["text"].tolist() == [1.5, 2.0, 3.0]
     _check_unaltered(base, "run.csv", secrets_of(frame))
-    leaving = as_the_data_have_it(Datasets(base, [{}]), frame, list(frame), None)[0]
+    leaving = restore_spelling(Datasets(base, [{}]), frame, list(frame), None)[0]
     assert leaving["text"].tolist() == ["1.50", "2", "3"]
     assert leaving["gaps"].dtype == "Int64"
     assert leaving["x"].equals(base["x"])
@@ -98,7 +98,7 @@ def test_doubles_that_hold_whole_numbers_leave_in_every_format(tmp_path):
         write_table(data, tmp_path / "run.csv")
         base = read_table(tmp_path / "run.csv")
         _check_unaltered(base, "run.csv", secrets_of(data))
-        writer = DatasetWriter(as_the_data_have_it(Datasets(base, [{}]), data, ["x", "y"], None))
+        writer = DatasetWriter(restore_spelling(Datasets(base, [{}]), data, ["x", "y"], None))
         for other in WRITABLE:
             writer.write(0, tmp_path / f"out{other}")
             assert writer.is_in(tmp_path / f"out{other}", 0)
@@ -130,7 +130,7 @@ def test_a_category_that_nobody_drew_and_no_label_names_is_in_no_file(tmp_path, 
         {"diag": pd.Series(pd.Categorical(texts, dtype=data["diag"].dtype), name="diag")}
         for texts in drawn
     ]
-    leaving = told_as_stated(Datasets(data.assign(**altered[0]), altered), variables)
+    leaving = restrict_levels(Datasets(data.assign(**altered[0]), altered), variables)
     # the same in each, in their order
     assert [list(frame["diag"].cat.categories) for frame in leaving] == [["flu", "cold"]] * 2
     assert leaving[1]["diag"].cat.ordered
@@ -150,7 +150,7 @@ def test_a_category_that_nobody_drew_and_no_label_names_is_in_no_file(tmp_path, 
     labelled = Variables(
         {"place": Variable(values={"Oslo": "Oslo"}, type="category"), "told": variables["told"]}
     )
-    assert list(told_as_stated(same, labelled).base["place"].cat.categories) == [
+    assert list(restrict_levels(same, labelled).base["place"].cat.categories) == [
         "Oslo",
         "Bonn",
         "Rome",
@@ -181,11 +181,11 @@ def test_labelled_numbers_that_a_study_says_are_levels_leave_as_the_numbers_that
     write_table(levels, tmp_path / "run.csv")
     base = described.typed(read_table(tmp_path / "run.csv"))
     for stated in (described, None):
-        leaving = as_the_data_have_it(Datasets(base, [{}]), levels, list(data), stated)[0]
+        leaving = restore_spelling(Datasets(base, [{}]), levels, list(data), stated)[0]
         assert [leaving["job"].dtype, leaving["area"].dtype] == ["int64", "Int64"]
         assert leaving["class"].dtype == "category"
     released = described.as_released(
-        as_the_data_have_it(Datasets(base, [{}]), levels, list(data), described)[0], []
+        restore_spelling(Datasets(base, [{}]), levels, list(data), described)[0], []
     )
     assert [released[name].type for name in released] == [
         "whole number",
@@ -208,7 +208,7 @@ def test_synthesized_codes_leave_with_their_value_labels(tmp_path, ending):
     )
     write_table(data.assign(job=data["job"].iloc[::-1].array), tmp_path / "run.csv")
     base = said.typed(read_table(tmp_path / "run.csv"))
-    leaving = as_the_data_have_it(Datasets(base, [{"job": base["job"]}]), data, ["area"], said)
+    leaving = restore_spelling(Datasets(base, [{"job": base["job"]}]), data, ["area"], said)
     DatasetWriter(leaving, variables=said.as_released(leaving[0], ["job"])).write(
         0, tmp_path / f"out{ending}"
     )

@@ -15,14 +15,14 @@ from riskweighted.common.datasets import Datasets
 from riskweighted.common.errors import InputError, UnitsWarning
 from riskweighted.common.seeds import ENTROPY_BYTES, Streams
 from riskweighted.common.settings import to_table
-from riskweighted.evaluation.tables import Statistic
+from riskweighted.evaluation.measure_rows import Statistic
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.intruder.world import make_world
-from riskweighted.measures.released import UNIQUES, of_patterns
-from riskweighted.plots.units import plot_waves
+from riskweighted.measures.released import UNIQUES, pattern_values
+from riskweighted.plots.panel_plot import plot_waves
 from riskweighted.release.contents import _in_units
 from riskweighted.release.leak_check import Secrets, _check_units
-from riskweighted.release.leaving import leaving_datasets, rows_of
+from riskweighted.release.released_datasets import leaving_datasets, rows_of
 from riskweighted.runs.advice import _units_alone
 from riskweighted.runs.refusals import refusal
 from riskweighted.runs.study import make_study
@@ -110,7 +110,7 @@ def test_the_codebook_says_what_columns_are_to_the_units(run):
 def test_a_record_is_alone_where_its_unit_is_composed_as_no_other(run, data):
     known = ["relation", "region"]
     world = make_world(data, Scenario(known=known, synthetic=["age"]), run.study.units)
-    alone = next(iter(of_patterns(world))).value
+    alone = next(iter(pattern_values(world))).value
     kinds = data.groupby("house").apply(
         lambda of: tuple(sorted(zip(of["relation"], of["region"], strict=True))),
         include_groups=False,
@@ -119,7 +119,7 @@ def test_a_record_is_alone_where_its_unit_is_composed_as_no_other(run, data):
     assert alone == data["house"].map(single).mean()
     odd = data.assign(region=data["region"].where(data["house"] != data["house"][0], "x"))
     world = make_world(odd, Scenario(known=known, synthetic=["age"]), run.study.units)
-    assert next(iter(of_patterns(world))).value > alone
+    assert next(iter(pattern_values(world))).value > alone
 
 
 def test_units_alone_are_told_how_they_become_fewer(data):

@@ -17,17 +17,17 @@ from records import Asked
 
 import riskweighted as rw
 from riskweighted.evaluation.fit_check import MISFITS
-from riskweighted.evaluation.tables import Statistic, distinct
+from riskweighted.evaluation.measure_rows import Statistic, distinct
 from riskweighted.evaluation.thresholds import Limit, Thresholds
 from riskweighted.evaluation.verdicts import FAIL, PASS, Verdict
 from riskweighted.reports.about import about_section
 from riskweighted.reports.answer import find_answer
 from riskweighted.reports.brief import reason_and_next
-from riskweighted.reports.disclosure import INTERNAL, outside
+from riskweighted.reports.output_rules import INTERNAL, outside
 from riskweighted.reports.render import render_report
 from riskweighted.reports.source import gather
-from riskweighted.reports.utility import _intervals
-from riskweighted.reports.verdicts import UNTOLD, sentences, shown_verdict, verdict_records
+from riskweighted.reports.utility_section import _intervals
+from riskweighted.reports.verdict_sentences import UNTOLD, sentences, shown_verdict, verdict_records
 from riskweighted.runs.finished import load_run
 from riskweighted.runs.refusals import outlook
 from riskweighted.sampling.block_fit import BlockFit

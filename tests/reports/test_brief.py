@@ -15,8 +15,8 @@ import pytest
 from finished_run import confidential_data, finished_run
 
 from riskweighted.evaluation.judgement import MISFITS, MODEL
-from riskweighted.evaluation.summary import FIT_COLUMNS
-from riskweighted.evaluation.tables import as_row
+from riskweighted.evaluation.main_table import FIT_COLUMNS
+from riskweighted.evaluation.measure_rows import as_row
 from riskweighted.evaluation.verdicts import (
     FAIL,
     NOT_JUDGED,
@@ -27,16 +27,16 @@ from riskweighted.evaluation.verdicts import (
     find_verdicts,
     overall,
 )
-from riskweighted.measures.beyond import HIDDEN
+from riskweighted.measures.disclosure_measures import HIDDEN
 from riskweighted.measures.measure import Value
 from riskweighted.measures.released import UNIQUES
 from riskweighted.reports.brief import MOST_LABELS, brief
-from riskweighted.reports.disclosure import INTERNAL, outside as seen_outside
+from riskweighted.reports.output_rules import INTERNAL, outside as seen_outside
 from riskweighted.reports.render import render_report
-from riskweighted.reports.verdicts import sentences, verdict_records
+from riskweighted.reports.verdict_sentences import sentences, verdict_records
 from riskweighted.runs.advice import advise
+from riskweighted.runs.evaluation_tables import summary_table
 from riskweighted.runs.finished import load_run
-from riskweighted.runs.measured import summary_table
 from riskweighted.runs.refusals import Accepted, outlook, refusal
 
 pytestmark = pytest.mark.usefixtures("no_figures")

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import riskweighted as rw
-from riskweighted.common.notebook import card, in_notebook
+from riskweighted.common.html_repr import html_repr, in_notebook
 from riskweighted.common.progress import LogLines, Quiet, default_reporter
 from riskweighted.runs import examples
 
@@ -50,7 +50,7 @@ def cards():
         data,
         scenario,
         target="lipschitz",
-        at_most=3.0,
+        target_max=3.0,
         family="uniform",
         random_seed=1,
     )
@@ -102,7 +102,7 @@ def test_a_finished_run_has_the_summary_that_a_run_has():
 
 @pytest.mark.quick
 def test_what_is_shown_is_escaped():
-    page = card(
+    page = html_repr(
         "<b>",
         ["a < b"],
         {"<i>": ("x", "<y>")},
@@ -113,7 +113,7 @@ def test_what_is_shown_is_escaped():
     assert all(
         part in text for part in ("<b>", "a < b", "<i>", "x, <y>", "<u>", "<s>", "1.5", "-", "&")
     )
-    assert "2 more rows" in shown(card("many", table=pd.DataFrame({"x": range(26)})))
+    assert "2 more rows" in shown(html_repr("many", table=pd.DataFrame({"x": range(26)})))
 
 
 @pytest.mark.quick

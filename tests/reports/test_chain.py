@@ -12,10 +12,10 @@ from finished_run import finished_chain
 from riskweighted.data.io import read_table
 from riskweighted.release.leak_check import gather_secrets
 from riskweighted.release.leak_text import problems_in_text
-from riskweighted.reports.disclosure import quantile_digits
+from riskweighted.reports.output_rules import quantile_digits
 from riskweighted.reports.render import render_report
 from riskweighted.reports.source import gather
-from riskweighted.reports.variables import variable_blocks
+from riskweighted.reports.variable_section import variable_blocks
 from riskweighted.runs.finished import load_run
 
 pytestmark = [pytest.mark.long, pytest.mark.slow]  # the run of a chain alone takes half a minute

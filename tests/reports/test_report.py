@@ -17,13 +17,13 @@ from typer.testing import CliRunner
 from riskweighted.commands.report import report
 from riskweighted.common.errors import InputError
 from riskweighted.common.fingerprints import file_hash
-from riskweighted.evaluation.tables import Statistic, as_row, as_table, distinct
+from riskweighted.evaluation.measure_rows import Statistic, as_row, as_table, distinct
 from riskweighted.measures.measure import Disclosure, Value
 from riskweighted.measures.registry import measures
 from riskweighted.release.leak_check import gather_secrets
 from riskweighted.release.leak_text import problems_in_text
-from riskweighted.reports.blocks import make_table
-from riskweighted.reports.disclosure import View, number, quantile_digits
+from riskweighted.reports.output_rules import View, number, quantile_digits
+from riskweighted.reports.page_blocks import make_table
 from riskweighted.reports.render import make_report, render_report
 from riskweighted.reports.wording import capital, in_words
 from riskweighted.runs.finished import FinishedRun, find_confidential, load_run
@@ -83,7 +83,7 @@ def test_no_row_stands_twice(internal, releasable):
         assert "Interquartile range of risk in these datasets" in further
         if page is internal:  # outside it may rest on fewer than ten records, by chance
             # the same for all schemes
-            assert "Hole attack of income" in further or "Hole attack of income:" in page
+            assert "Gap attack of income" in further or "Gap attack of income:" in page
         assert "Expected risk, mean over all" in named
         assert "Largest distance of distribution functions" in named
 

@@ -12,13 +12,13 @@ import pytest
 from finished_run import confidential_data, finished_run
 
 import riskweighted as rw
-from riskweighted.evaluation.tables import Statistic, by_label, distinct
-from riskweighted.measures import tables
+from riskweighted.evaluation.measure_rows import Statistic, by_label, distinct
+from riskweighted.measures import cross_tables
 from riskweighted.measures.registry import measures
 from riskweighted.release.leak_check import gather_secrets
 from riskweighted.release.leak_text import problems_in_text
 from riskweighted.reports.render import render_report
-from riskweighted.reports.summary import summary_table
+from riskweighted.reports.summary_table import summary_table
 from riskweighted.runs.finished import load_run
 from riskweighted.runs.folder import check_tables
 
@@ -31,7 +31,7 @@ SCENARIO = rw.Scenario(
 OF_SEVERAL = {
     one.key
     for one in measures().values()
-    if one.compute is tables.compared and one.needs != "data alone"
+    if one.compute is cross_tables.select_pairs and one.needs != "data alone"
 } | {"expected-match", "isolated-risk"}
 
 
@@ -116,7 +116,7 @@ def test_the_tables_hold_what_was_measured(several, pages, internal):
     assert [
         name for name in (row[0].lower() for row in shown["main"]) if name in of_file
     ] == of_file
-    holes = [row for row in shown["own-risk"][1:] if row[1].startswith("Hole attack")]
+    holes = [row for row in shown["own-risk"][1:] if row[1].startswith("Gap attack")]
     assert {row[2] for row in holes} <= {"n/a", "not shown"}  # nobody attacks the confidential data
     of_risk = [row for row in shown["own-risk"][1:] if row not in holes]
     for row in of_risk:
@@ -134,7 +134,7 @@ def test_the_tables_hold_what_was_measured(several, pages, internal):
     numeric = [
         name
         for name in SCENARIO.synthetic
-        if ("hole-attack", name) in set(zip(risk["key"], risk["variable"], strict=True))
+        if ("gap-attack", name) in set(zip(risk["key"], risk["variable"], strict=True))
     ]
     assert [row[0] for row in holes] == numeric
     assert "income" in numeric

@@ -9,7 +9,7 @@ from laplace_fit import laplace_fit
 
 import riskweighted as rw
 from riskweighted.intruder.world import make_world
-from riskweighted.risk.masses import ball_masses
+from riskweighted.risk.ball_masses import ball_masses
 
 N, DRAWS = 300, 60
 

@@ -8,9 +8,9 @@ import pytest
 from handmade import given_fit
 
 import riskweighted as rw
-from riskweighted.evaluation.expected import find_mechanism
+from riskweighted.evaluation.mechanism import find_mechanism
 from riskweighted.intruder.world import make_world
-from riskweighted.measures.settings import EvaluationSettings
+from riskweighted.measures.evaluation_settings import EvaluationSettings
 from riskweighted.risk.influence import InfluenceSums
 from riskweighted.sampling.loo import importance_weights
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import riskweighted as rw
-from riskweighted.contract.layout import layout_of
+from riskweighted.contract.vector_layout import layout_of
 from riskweighted.risk.balls import Inside, drawn_balls
 from riskweighted.sampling.block_fit import BlockFit
 from riskweighted.sequence.rounding import Rounding

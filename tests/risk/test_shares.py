@@ -8,7 +8,7 @@ import pytest
 
 import riskweighted as rw
 from riskweighted.intruder.world import make_world
-from riskweighted.risk.expected import expected_risk
+from riskweighted.risk.expected_identification import expected_risk
 from riskweighted.risk.shares import RiskShares
 
 N = 600

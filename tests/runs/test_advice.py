@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 
 from riskweighted.common.errors import InputError
-from riskweighted.evaluation.summary import FITS
-from riskweighted.evaluation.tables import Statistic
+from riskweighted.evaluation.main_table import FITS
+from riskweighted.evaluation.measure_rows import Statistic
 from riskweighted.evaluation.verdicts import FAIL, NOT_SHOWN, REFUSE, Verdict, overall
-from riskweighted.measures.beyond import MEAN
-from riskweighted.runs.advice import advise, applied
+from riskweighted.measures.disclosure_measures import MEAN
+from riskweighted.runs.advice import advise, apply_advice
 from riskweighted.runs.finished import load_run
 from riskweighted.runs.run import run_study
 from riskweighted.runs.study import read_study
@@ -102,7 +102,7 @@ def test_codes_that_are_not_stated(tmp_path):
     assert overall(run.verdicts, "unweighted") == FAIL
     assert "code" in advice[0].reason
     assert "-9" not in " ".join([advice[0].reason, advice[0].what])
-    mended, made = applied(study, data, advice)
+    mended, made = apply_advice(study, data, advice)
     assert made == advice[:1]
     after = ran(mended, tmp_path / "after")
     assert sum(after.tables["fit_check"]["verdict"] == "misfits") < sum(
@@ -116,7 +116,7 @@ def test_an_identifier_that_leaves(tmp_path):
     advice = advise(study, data)
     assert "person" in advice[0].reason
     assert "names single records" in advice[0].reason
-    mended, _ = applied(study, data, advice)
+    mended, _ = apply_advice(study, data, advice)
     assert "person" not in mended.released(data)
 
 
@@ -129,7 +129,7 @@ def test_a_derived_column_that_leaves(tmp_path):
         run_study(study, tmp_path / "run", cores=1)
     advice = advise(study, data)
     assert advice[0].reason.startswith("monthly")
-    mended, _ = applied(study, data, advice)
+    mended, _ = apply_advice(study, data, advice)
     assert "monthly" not in mended.released(data)
     assert overall(ran(mended, tmp_path / "after").verdicts, "unweighted") != FAIL
 
@@ -149,7 +149,7 @@ def test_too_few_draws(tmp_path):
     )
     run, advice = advised(study, data, tmp_path / "run")
     assert "did not converge" in advice[0].reason
-    mended, _ = applied(study, data, advice)
+    mended, _ = apply_advice(study, data, advice)
     assert mended.sampling.draws >= 500
     before, after = run.tables["convergence"], ran(mended, tmp_path / "after").tables["convergence"]
     assert after["ess_bulk"].min() > 2 * before["ess_bulk"].min()
@@ -168,7 +168,7 @@ def test_a_radius_that_looks_wrong_is_not_changed(tmp_path):
     assert "radius" in advice[0].reason
     assert "0.2" in advice[0].what
     assert advice[0].change is None
-    mended, _ = applied(study, data, advice)
+    mended, _ = apply_advice(study, data, advice)
     assert mended.scenario == run.study.scenario
     assert mended.thresholds == run.study.thresholds
 
@@ -190,7 +190,7 @@ def test_a_tail_that_the_model_misses(tmp_path):
     )
     run, advice = advised(study, data, tmp_path / "run")
     assert "misfits" in advice[0].reason
-    mended, _ = applied(study, data, advice)
+    mended, _ = apply_advice(study, data, advice)
     after = ran(mended, tmp_path / "after")
     assert sum(after.tables["fit_check"]["verdict"] == "misfits") < sum(
         run.tables["fit_check"]["verdict"] == "misfits"
@@ -210,7 +210,7 @@ def test_a_rare_pattern_whose_level_predicts(tmp_path):
     run, advice = advised(study, data, tmp_path / "run")
     assert "isolated" in advice[0].reason
     assert "region" in advice[0].reason
-    mended, _ = applied(study, data, advice)
+    mended, _ = apply_advice(study, data, advice)
     after = ran(mended, tmp_path / "after")
     assert figure(after, "unweighted", "expected-isolated-risk") < 0.6 * figure(
         run, "unweighted", "expected-isolated-risk"
@@ -233,7 +233,7 @@ def test_predictors_that_tell_the_target(tmp_path):
     _, advice = advised(study, data, tmp_path / "run")
     assert "comes from grade" in advice[0].reason
     assert "inference" in advice[0].reason
-    mended, _ = applied(study, data, advice)
+    mended, _ = apply_advice(study, data, advice)
     after = ran(mended, tmp_path / "after")
     assert figure(after, "unweighted", "expected-mean-risk") < 0.25
 
@@ -246,7 +246,7 @@ def test_weights_that_are_too_strong(tmp_path):
     study = study_of(data, tmp_path, weights=strong, thresholds={"ecdf-maximum": 0.06})
     run, advice = advised(study, data, tmp_path / "run")
     assert "too strong" in advice[0].reason
-    mended, _ = applied(study, data, advice)
+    mended, _ = apply_advice(study, data, advice)
     (weaker,) = (scheme for scheme in mended.weights.schemes if scheme != "unweighted")
     after = ran(mended, tmp_path / "after")
     assert figure(after, weaker, "ecdf-maximum") < figure(run, "uniform(c=0.01)", "ecdf-maximum")
@@ -260,7 +260,7 @@ def test_a_target_out_of_reach(tmp_path):
     run, advice = advised(study, data, tmp_path / "run")
     assert "out of reach" in advice[0].what or advice[0].change is None
     if advice[0].change is not None:
-        mended, _ = applied(study, data, advice)
+        mended, _ = apply_advice(study, data, advice)
         after = ran(mended, tmp_path / "after")
         assert figure(after, "unweighted", "expected-mean-risk") < figure(
             run, "unweighted", "expected-mean-risk"
@@ -274,7 +274,7 @@ def test_a_variable_with_gaps_gets_a_chain(tmp_path):
     study = study_of(data, tmp_path)
     advice = advise(study, data)
     assert "missing in 21" in advice[0].reason
-    mended, _ = applied(study, data, advice)
+    mended, _ = apply_advice(study, data, advice)
     assert mended.synthesizer.formula is None
 
 
@@ -314,7 +314,7 @@ def test_a_missing_predictor_is_named_before_another_model(tmp_path):
     )
     advice = advise(study, data, *misfitting())
     assert "region does not predict" in advice[0].reason
-    mended, _ = applied(study, data, advice)
+    mended, _ = apply_advice(study, data, advice)
     assert "region" in mended.synthesizer.columns
     assert "region" in mended.released(data)
     assert mended.synthesizer.name == "linear-regression"
@@ -328,7 +328,7 @@ def test_a_chain_that_misfits_is_told_a_predictor_that_apply_adds(tmp_path):
     )
     chain = {"name": "sequential", "predictors": ["band"], "variables": {}}
     study = study_of(data, tmp_path, scenario={"synthetic": ["income", "hours"]}, synthesizer=chain)
-    mended, made = applied(study, data, advise(study, data, *misfitting()))
+    mended, made = apply_advice(study, data, advise(study, data, *misfitting()))
     assert made
     assert mended.synthesizer.settings["predictors"] == ["band", "region"]
 
@@ -352,8 +352,8 @@ def test_a_universe_is_the_cure_of_gaps_that_another_column_tells(tmp_path):
     study = study_of(data, tmp_path, synthesizer=chain)
     advice = advise(study, data, *misfitting())
     assert "not all are asked" in advice[0].reason
-    mended, _ = applied(study, data, advice)
-    assert mended.synthesizer.settings["variables"]["income"]["when"] == "band != 0"
+    mended, _ = apply_advice(study, data, advice)
+    assert mended.synthesizer.settings["variables"]["income"]["applies_if"] == "band != 0"
 
 
 def test_codes_that_are_taken_for_amounts_are_a_kind(tmp_path):
@@ -369,7 +369,7 @@ def test_codes_that_are_taken_for_amounts_are_a_kind(tmp_path):
     advice = advise(study, data, *misfitting())
     assert "industry" in advice[0].reason
     assert "[data.kinds]" in advice[0].what
-    mended, _ = applied(study, data, advice)
+    mended, _ = apply_advice(study, data, advice)
     assert mended.data.kinds == {"industry": "levels"}
 
 
@@ -386,7 +386,7 @@ def test_a_study_that_leaves_the_model_to_the_run_is_mended_too(tmp_path):
     data = people().assign(person=np.arange(N) + 100_000)
     auto = {"name": "auto", "formula": "income ~ C(region) + school"}
     study = study_of(data, tmp_path, synthesizer=auto, release={"columns": ["person"]})
-    mended, made = applied(study, data, advise(study, data))
+    mended, made = apply_advice(study, data, advise(study, data))
     assert len(made) == 1
     assert mended.synthesizer.name == "auto"
     assert "person" not in mended.release.columns
@@ -400,10 +400,10 @@ def test_what_does_not_leave_is_mended_by_fewer_datasets_or_parameters_and_else_
     verdict = Verdict("unweighted", Statistic(MEAN.key), 0.01, 0.01, None, word, "mean D")
     study = study_of(data, tmp_path)
     told = {"disclosure_verdicts": pd.DataFrame({"label": ["unweighted"], "fewer": [5.0]})}
-    mended, made = applied(study, data, advise(study, data, [verdict], told))
+    mended, made = apply_advice(study, data, advise(study, data, [verdict], told))
     assert mended.release.L == 5
     assert len(made) == 1
     advice = advise(study, data, [verdict], {})
-    mended, _ = applied(study, data, advice)
+    mended, _ = apply_advice(study, data, advice)
     assert "region" not in mended.synthesizer.columns
     assert ("not_shown" in advice[-1].what) == (word == NOT_SHOWN)

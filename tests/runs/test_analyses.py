@@ -13,7 +13,7 @@ from finished_run import SETTINGS, confidential_data
 
 import riskweighted as rw
 from riskweighted.common.errors import RiskWeightedWarning
-from riskweighted.evaluation.tables import Statistic, by_label
+from riskweighted.evaluation.measure_rows import Statistic, by_label
 from riskweighted.evaluation.verdicts import NOT_JUDGED, PASS
 from riskweighted.runs.study import make_study
 

@@ -13,7 +13,7 @@ from riskweighted.runs.finished import load_run
 from riskweighted.runs.run import run_study
 from riskweighted.runs.study import make_study
 from riskweighted.runs.work import Work
-from riskweighted.sweeps.grid import Sweep
+from riskweighted.sweeps.settings_grid import Sweep
 
 # by hand: the median of 10, 20, 30, 40 is 25, that of 1, 2, 3, 4, 5 is 3
 EIGHT = pd.DataFrame(

@@ -22,8 +22,8 @@ from riskweighted.reports.render import render_report
 from riskweighted.runs import buckets
 from riskweighted.runs.buckets import BucketTask, bucket_rows, fitted_rows
 from riskweighted.runs.finished import load_run
-from riskweighted.runs.looked import disclosed_of_sample, looked_rows
 from riskweighted.runs.plan import plan_study
+from riskweighted.runs.sample_checks import disclosed_of_sample, sample_rows
 from riskweighted.runs.study import load_study
 from riskweighted.runs.work import Work
 
@@ -97,12 +97,12 @@ def test_whole_released_patterns_are_looked_at_and_stand_for_all():
     rng = np.random.default_rng(3)
     known = rng.choice(5, 9_000, p=[0.6, 0.1, 0.1, 0.1, 0.1])
     released = known * 300 + rng.integers(0, 300, 9_000)
-    rows, stands_for = looked_rows(known, released, 1, most=2_000)
+    rows, stands_for = sample_rows(known, released, 1, most=2_000)
     assert stands_for.sum() == pytest.approx(np.isin(known, np.unique(known[rows])).sum())
     part = rows[known[rows] == known[rows][0]]
     taken = np.isin(released, released[part])
     assert taken.sum() <= len(part) + 40  # all of a released pattern but those of the last one
-    assert looked_rows(known, released, 1, most=5_000)[1].sum() == 9_000
+    assert sample_rows(known, released, 1, most=5_000)[1].sum() == 9_000
 
 
 def test_what_is_of_the_data_is_what_it_is_in_memory(folder, run):

@@ -15,7 +15,7 @@ import riskweighted as rw
 from riskweighted.commands.run import _model
 from riskweighted.contract.synthesizer import ContractError
 from riskweighted.reports.wording import not_mended
-from riskweighted.runs.checked import check_study
+from riskweighted.runs.check_study import check_study
 from riskweighted.runs.examples import STUDY, data
 from riskweighted.runs.study import load_study
 from riskweighted.runs.work import Work
@@ -158,7 +158,7 @@ weights = {{ schemes = ["unweighted", "{schemes}"] }}
     [
         ("marginal", {rw.MarginShiftWarning}),
         ("marginal+", {rw.OverfillWarning}),
-        ("others+", {rw.OverfillWarning}),
+        ("others-in-ball+", {rw.OverfillWarning}),
         ("mix+(t=0.5)", set()),
         ("mix(t=0.5)", set()),
     ],

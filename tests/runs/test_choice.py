@@ -21,9 +21,9 @@ from riskweighted.runs import candidates, choice
 from riskweighted.runs.finished import load_run
 from riskweighted.runs.run import run_study
 from riskweighted.runs.study import make_study, read_study
-from riskweighted.sampling.settings import Sampling
+from riskweighted.sampling.sampling_settings import Sampling
 from riskweighted.sequence.fitting import fit
-from riskweighted.sweeps.grid import names_of_settings
+from riskweighted.sweeps.settings_grid import names_of_settings
 
 N = 150
 NAMES = ["hierarchical", "linear-regression", "negative-binomial", "top-coding"]

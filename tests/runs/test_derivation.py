@@ -10,7 +10,7 @@ import pytest
 
 from riskweighted.common.errors import DerivedWarning, InputError, SingletonWarning
 from riskweighted.runs.advice import advise
-from riskweighted.runs.checked import check_study
+from riskweighted.runs.check_study import check_study
 from riskweighted.runs.derivation import refuse_derived
 from riskweighted.runs.study import make_study
 from riskweighted.suggest.columns import look_at
@@ -220,7 +220,7 @@ def test_what_a_rule_states_is_a_declaration():
     data = people().assign(works=np.where(np.arange(N) % 4 > 0, "yes", "no"))
     data["income"] = data["income"].where(data["works"] == "yes", 0.0)
     chain = {"name": "sequential", "predictors": ["sex"]}
-    stated = {"variables": {"income": {"when": "works == 'yes'", "otherwise": 0}}}
+    stated = {"variables": {"income": {"applies_if": "works == 'yes'", "else_value": 0}}}
     leaving = {"L": 2, "columns": ["works"]}
     with pytest.raises(InputError, match=r"'works'.*its levels tell its zeros"):
         check_study(study(synthesizer=chain, release=leaving), data)
@@ -235,7 +235,7 @@ def asked(rules, **release):
 @pytest.mark.parametrize(
     "rules",
     [
-        {"variables": {"income": {"when": "works == 'yes'", "otherwise": "missing"}}},
+        {"variables": {"income": {"applies_if": "works == 'yes'", "else_value": "missing"}}},
         {"implied": [["works == 'no'", "missing(income)"]]},
         {"forbidden": ["works == 'no' and income > 0"]},
     ],
@@ -262,7 +262,7 @@ def test_a_rule_that_gives_away_a_column_which_stays_is_refused_until_it_leaves_
         check_study(asked(rules, hidden={"age": "why", "nope": "why"} | reason), data)
     silent(
         asked(
-            {"variables": {"income": {"when": "works == 'yes'", "otherwise": "missing"}}},
+            {"variables": {"income": {"applies_if": "works == 'yes'", "else_value": "missing"}}},
             columns=["works"],
         ),
         data,
@@ -276,13 +276,14 @@ def test_a_universe_is_proposed_and_a_study_that_states_it_is_silent():
     leaving = {"L": 2, "columns": ["works"]}
     with pytest.warns(
         DerivedWarning,
-        match=r"works': its levels tell its missing values .*\[synthesizer.variables.income\] when",
+        match=r"works': its levels tell its missing values "
+        r".*\[synthesizer.variables.income\] applies_if",
     ):
         check_study(study(synthesizer=chain, release=leaving), data)
     silent(
         study(
             synthesizer=chain
-            | {"variables": {"income": {"when": "works == 'yes'", "otherwise": "missing"}}},
+            | {"variables": {"income": {"applies_if": "works == 'yes'", "else_value": "missing"}}},
             release=leaving,
         ),
         data,

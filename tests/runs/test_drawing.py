@@ -12,17 +12,17 @@ from parted import people, study_file, write_parts
 
 import riskweighted as rw
 from riskweighted.common.replaced import REPLACED
+from riskweighted.disclosure.attribution_inputs import AttributionInputs, AttributionRequest
 from riskweighted.disclosure.coding import Coding
 from riskweighted.disclosure.own_fit import draw_copies
 from riskweighted.disclosure.own_folds import own_folds
 from riskweighted.disclosure.own_packs import disclosure_of_copies
-from riskweighted.disclosure.persons import Persons
-from riskweighted.disclosure.setting import Asked, Setting
-from riskweighted.evaluation.expected import find_mechanism
+from riskweighted.disclosure.uniques import Persons
+from riskweighted.evaluation.mechanism import find_mechanism
 from riskweighted.intruder.world import make_world
-from riskweighted.measures.settings import EvaluationSettings
+from riskweighted.measures.evaluation_settings import EvaluationSettings
 from riskweighted.release.pack import release_run
-from riskweighted.risk.expected import own_masses
+from riskweighted.risk.expected_identification import own_masses
 from riskweighted.risk.law import Space
 from riskweighted.risk.shares import RiskShares
 from riskweighted.runs import buckets
@@ -30,10 +30,10 @@ from riskweighted.runs.finished import load_run
 from riskweighted.runs.run import run_study
 from riskweighted.runs.sections import ReleaseSettings
 from riskweighted.runs.study import load_study, make_study
-from riskweighted.sequence.blinded import drawn_blindly
-from riskweighted.sweeps.grid import Sweep
+from riskweighted.sequence.isolated_draws import draw_without_target
+from riskweighted.sweeps.settings_grid import Sweep
 from riskweighted.sweeps.sweep import sweep
-from riskweighted.tuning import datasets
+from riskweighted.tuning import dataset_measures
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 N = 120
@@ -67,7 +67,7 @@ def world_of(fit):
 
 
 def person_draws(fit):
-    setting = Setting(world_of(fit), Asked(), np.random.default_rng(1))
+    setting = AttributionInputs(world_of(fit), AttributionRequest(), np.random.default_rng(1))
     persons = Persons(fit, setting, np.ones((N, 1)), [(0, 0)], [], 2, None)
     return persons._drawn(np.arange(3), 2)
 
@@ -81,9 +81,9 @@ def drawn_to_tune(fit):
     seen = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            datasets, "value_on", lambda measure, subject, frames, fit: seen.extend(frames)
+            dataset_measures, "value_on", lambda measure, subject, frames, fit: seen.extend(frames)
         )
-        datasets.measured_on(None, fit, None, 1)
+        dataset_measures.measured_on(None, fit, None, 1)
     return seen
 
 
@@ -91,7 +91,7 @@ def drawn_to_tune(fit):
 VALUES = {
     "datasets": lambda fit: [frame["income"] for frame in fit.synthesize(2, random_seed=1)],
     "a dataset given parameters": values_by_given_draws,
-    "a stranger's datasets drawn again": lambda fit: drawn_blindly(fit, 2, 1)[1]["income"],
+    "a stranger's datasets drawn again": lambda fit: draw_without_target(fit, 2, 1)[1]["income"],
     "copies of packs": lambda fit: (
         draw_copies(fit, Coding(world_of(fit)), np.random.default_rng(1), copies=50).values
     ),
@@ -147,7 +147,7 @@ def test_a_search_tunes_by_datasets_as_they_are_released(sampled):
         households(),
         SCENARIO,
         target="lipschitz",
-        at_most=3.0,
+        target_max=3.0,
         family="uniform",
         fit=sampled.with_drawing(MovedDrawing()),
         draws=60,

@@ -11,9 +11,9 @@ import pytest
 from typer.testing import CliRunner
 
 from riskweighted.commands.main import app
-from riskweighted.common import room
+from riskweighted.common import resources
 from riskweighted.runs import estimate, plan
-from riskweighted.runs.checked import check_study
+from riskweighted.runs.check_study import check_study
 from riskweighted.runs.estimate import estimate_run
 from riskweighted.runs.run import run_study
 from riskweighted.runs.study import load_study
@@ -151,7 +151,7 @@ def test_a_dry_run_says_what_does_not_fit(make, tmp_path, monkeypatch):
         (0.7, False, "warning: the run may not fit"),
         (0.1, True, "will not fit"),
     ):
-        monkeypatch.setattr(room, "disk_free", lambda path, share=share: share * found.disk)
+        monkeypatch.setattr(resources, "disk_free", lambda path, share=share: share * found.disk)
         done = CliRunner().invoke(
             app, ["run", str(tmp_path / "study.toml"), "--out", str(tmp_path / "out"), "--dry-run"]
         )

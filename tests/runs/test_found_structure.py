@@ -10,7 +10,7 @@ import pytest
 
 from riskweighted.runs.study import make_study
 from riskweighted.suggest.columns import look_at
-from riskweighted.suggest.starting import carries_values, starting_text
+from riskweighted.suggest.study_file import carries_values, study_file_text
 from riskweighted.suggest.suggestion import suggest
 
 N = 1200
@@ -66,7 +66,7 @@ def test_rules_stand_in_the_study_and_each_can_be_struck_out(tmp_path):
     targets = ["Income", "tax", "paid", "rest"]
     suggestion = suggest(data, look_at(data), targets)
     assert carries_values(suggestion)
-    text = starting_text(suggestion, path, tmp_path)
+    text = study_file_text(suggestion, path, tmp_path)
     chain = make_study(tomllib.loads(text), tmp_path).make_synthesizer()
     assert ("Income", "tax", "rest") in [rule.names for rule in chain.rules.rules]
     assert chain.rules.broken(data) == ()
@@ -88,7 +88,7 @@ def test_a_rule_that_one_record_breaks_is_said_and_not_kept(tmp_path):
     data = file()
     data["paid"] = (data["Income"] * np.random.default_rng(5).random(N)).round()
     data.loc[3, "paid"] = 1e6
-    text = starting_text(
+    text = study_file_text(
         suggest(data, look_at(data), ["Income", "paid"]), tmp_path / "data.csv", tmp_path
     )
     assert "1 record breaks it: paid <= Income" in text

@@ -16,9 +16,9 @@ from riskweighted.common.errors import InputError, RiskWeightedWarning
 from riskweighted.common.settings import as_toml
 from riskweighted.contract import synthesizer as contract
 from riskweighted.contract.synthesizer import GROUP
-from riskweighted.evaluation.tables import Statistic, by_label
+from riskweighted.evaluation.measure_rows import Statistic, by_label
 from riskweighted.runs import candidates
-from riskweighted.runs.checked import check_study
+from riskweighted.runs.check_study import check_study
 from riskweighted.runs.finished import load_run
 from riskweighted.runs.plan import plan_study
 from riskweighted.runs.run import run_study
@@ -180,7 +180,7 @@ def test_a_dry_run_plans_it_and_settings_of_numbers_are_refused():
         ({"scenario": coded, "synthesizer": ordinal}, ("'code'", "scenario.categorical")),
         ({"release": {"columns": ["code"]}}, ("'code'", "'job'", "tell the level")),
         (
-            {"weights": {"target": "top-1-percent-risk", "at_most": 0.1}},
+            {"weights": {"target": "top-1-percent-risk", "target_max": 0.1}},
             ("top-1-percent-risk", "U_m", "'job'"),
         ),
         (

@@ -12,7 +12,7 @@ from finished_run import ACCEPTED, SETTINGS, confidential_data, finished_run
 
 from riskweighted.common.errors import InputError
 from riskweighted.release.pack import release_run
-from riskweighted.runs.checked import check_study
+from riskweighted.runs.check_study import check_study
 from riskweighted.runs.finished import load_run
 from riskweighted.runs.randomness import FILE, load_streams, read_entropy, run_streams
 from riskweighted.runs.run import run_study

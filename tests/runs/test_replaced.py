@@ -2,6 +2,7 @@
 whoever names it and wherever.
 """
 
+import copy
 import json
 from functools import partial
 
@@ -16,7 +17,7 @@ from riskweighted.common.replaced import REPLACED
 from riskweighted.common.settings import as_toml
 from riskweighted.runs.examples import data, scenario
 from riskweighted.runs.study import make_study
-from riskweighted.sweeps.grid import Sweep, expand_grid
+from riskweighted.sweeps.settings_grid import Sweep, expand_grid
 
 pytestmark = pytest.mark.quick
 
@@ -24,6 +25,10 @@ GONE = {  # by what a study says: what its place is to be taken by
     ("weights", "schemes", "lipschitz+"): "bounded+(b=0.1)",
     ("weights", "schemes", "lipschitz-target+(D=2)"): "'lipschitz-target' without the plus",
     ("weights", "schemes", "reweighted+(of=pairwise)"): "power+(g=0.25)",
+    ("weights", "schemes", "delete(q=0.05)"): "write 'drop-riskiest'",
+    ("weights", "schemes", "delete+(q=0.05)"): "write 'drop-riskiest+'",
+    ("weights", "schemes", "others"): "write 'others-in-ball'",
+    ("weights", "schemes", "others+"): "write 'others-in-ball+'",
     ("weights", "schemes", "4-way+"): "'3-way+', or '4-way' without the plus",
     ("sampling", "engine", "importance"): "write 'auto', or leave engine out",
     ("sampling", "engine", "direct"): "write 'auto', or leave engine out",
@@ -45,13 +50,27 @@ def line_of(error):
 def test_every_name_that_is_replaced_is_tried():
     named = {value.partition("(")[0] for _, _, value in GONE}
     # below, of a fit in test_drawing, and in test_measures
-    elsewhere = {"name", "argument", "measure"}
+    elsewhere = {"name", "argument", "measure", "setting"}
     assert named >= {name for what, of in REPLACED.items() if what not in elsewhere for name in of}
     for name in REPLACED["name"]:
         with pytest.raises(
             AttributeError, match=rf"riskweighted\.{name} is offered no more: write "
         ):
             getattr(rw, name)
+
+
+@pytest.mark.parametrize(("name", "instead"), REPLACED["setting"].items(), ids=str)
+def test_a_setting_that_has_another_name_says_which(name, instead):
+    study = copy.deepcopy(SETTINGS)
+    study["synthesizer"] = {"name": "sequential", "predictors": [], "variables": {"income": {}}}
+    place, setting = name.rsplit(".", 1)
+    table = study
+    for step in (*place.split("."), *(["income"] if place.endswith("variables") else [])):
+        table = table.setdefault(step, {})
+    table[setting] = "anything"
+    with pytest.raises(InputError) as caught:
+        make_study(study)
+    assert line_of(caught).endswith(f"is offered no more: {instead}")
 
 
 @pytest.mark.parametrize(("told", "instead"), GONE.items(), ids=str)
@@ -99,7 +118,7 @@ def test_a_finished_run_says_what_to_write(told, instead, tmp_path):
 
 def test_a_family_that_is_replaced_is_not_searched():
     with pytest.raises(InputError, match="offered no more: write 'bounded"):
-        rw.tune(None, data, scenario, target="lipschitz", at_most=1, family="lipschitz-target+")
+        rw.tune(None, data, scenario, target="lipschitz", target_max=1, family="lipschitz-target+")
 
 
 def test_centred_weights_are_of_own_balls():
@@ -112,13 +131,13 @@ def test_centred_weights_are_of_own_balls():
     for match in ("joint", [["income", "smokes"]]):
         with pytest.raises(
             InputError,
-            match=r"boxes of several variables are offered no more: write match = 'own', or "
-            r"'mix\(t=0.5\)'",
+            match=r"boxes of several variables are offered no more: write "
+            r"risk_of = 'each-variable', or 'mix\(t=0.5\)'",
         ):
             rw.match_weights(data, two, "mix+(t=0.5)", match)
-        with pytest.raises(InputError, match="write match = 'own'"):
+        with pytest.raises(InputError, match="write risk_of = 'each-variable'"):
             make_study(
-                both | {"weights": {"schemes": ["unweighted", "mix+(t=0.5)"], "match": match}}
+                both | {"weights": {"schemes": ["unweighted", "mix+(t=0.5)"], "risk_of": match}}
             )
     alone = rw.match_weights(data, two, "mix+(t=0.5)", [["income"], ["smokes"]])
     assert alone.equals(rw.match_weights(data, two, "mix(t=0.5)"))

@@ -17,13 +17,13 @@ from riskweighted.commands import run as command_run
 from riskweighted.common import atomic
 from riskweighted.common.errors import FlatWeightsWarning, InputError, RiskWeightedWarning
 from riskweighted.evaluation.fit_check import COLUMNS
-from riskweighted.runs.checked import check_study
+from riskweighted.runs.check_study import check_study
 from riskweighted.runs.finished import load_run
 from riskweighted.runs.plan import plan_study
 from riskweighted.runs.run import run_study
 from riskweighted.runs.stages import fit_key
 from riskweighted.runs.study import make_study
-from riskweighted.sampling import fitting
+from riskweighted.sampling import compilation
 
 pytestmark = pytest.mark.versions
 
@@ -89,7 +89,11 @@ def whole(tmp_path_factory, confidential):
 @pytest.fixture(scope="module")
 def begun(tmp_path_factory, confidential):
     """The working folder of the run, interrupted in its third fit."""
-    out, sample, calls = tmp_path_factory.mktemp("begun") / "out", fitting.CompiledModel.sample, []
+    out, sample, calls = (
+        tmp_path_factory.mktemp("begun") / "out",
+        compilation.CompiledModel.sample,
+        [],
+    )
 
     def interrupted(self, *arguments, **settings):
         calls.append(1)
@@ -98,7 +102,7 @@ def begun(tmp_path_factory, confidential):
         return sample(self, *arguments, **settings)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fitting.CompiledModel, "sample", interrupted)
+        patch.setattr(compilation.CompiledModel, "sample", interrupted)
         with pytest.raises(KeyboardInterrupt):
             run_study(make_study(SETTINGS), out, confidential=confidential)
     return out.with_name("out.partial")
@@ -107,7 +111,7 @@ def begun(tmp_path_factory, confidential):
 @pytest.fixture
 def samplings(monkeypatch):
     """Calls of the sampler; the number in "stop" is interrupted."""
-    sample, seen = fitting.CompiledModel.sample, {"calls": 0, "stop": None}
+    sample, seen = compilation.CompiledModel.sample, {"calls": 0, "stop": None}
 
     def counted(self, *arguments, **settings):
         seen["calls"] += 1
@@ -115,7 +119,7 @@ def samplings(monkeypatch):
             raise KeyboardInterrupt
         return sample(self, *arguments, **settings)
 
-    monkeypatch.setattr(fitting.CompiledModel, "sample", counted)
+    monkeypatch.setattr(compilation.CompiledModel, "sample", counted)
     return seen
 
 
@@ -226,7 +230,7 @@ def test_an_interrupted_run_resumes_with_the_same_bytes(tmp_path, confidential, 
     assert whole.summary.loc["marginal", "converged"] == "yes"
     assert np.isnan(whole.summary.loc["confidential", "largest R-hat"])
 
-    sample, calls = fitting.CompiledModel.sample, []
+    sample, calls = compilation.CompiledModel.sample, []
 
     def interrupted_in_the_second(self, *arguments, **settings):
         calls.append(1)
@@ -234,7 +238,7 @@ def test_an_interrupted_run_resumes_with_the_same_bytes(tmp_path, confidential, 
             raise KeyboardInterrupt
         return sample(self, *arguments, **settings)
 
-    monkeypatch.setattr(fitting.CompiledModel, "sample", interrupted_in_the_second)
+    monkeypatch.setattr(compilation.CompiledModel, "sample", interrupted_in_the_second)
     with pytest.raises(KeyboardInterrupt):
         run_study(study, tmp_path / "parts", confidential=confidential)
     assert not (tmp_path / "parts").exists()
@@ -251,7 +255,7 @@ def test_an_interrupted_run_resumes_with_the_same_bytes(tmp_path, confidential, 
     assert not (tmp_path / "parts.partial").exists()
 
     # Other data or settings never pick up a finished fit.
-    monkeypatch.setattr(fitting.CompiledModel, "sample", sample)
+    monkeypatch.setattr(compilation.CompiledModel, "sample", sample)
     manifest = json.loads((whole.folder / "manifest.json").read_text())
     assert manifest["settings"]["release"]["format"] == "parquet"
     frame = pd.read_parquet(whole.folder / "synthetic" / "marginal" / "synthetic_2.parquet")

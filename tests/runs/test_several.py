@@ -11,7 +11,7 @@ import pytest
 import riskweighted as rw
 from riskweighted.common.errors import InputError
 from riskweighted.runs import work as fitting
-from riskweighted.runs.checked import check_study
+from riskweighted.runs.check_study import check_study
 from riskweighted.runs.finished import load_run
 from riskweighted.runs.plan import plan_study
 from riskweighted.runs.run import run_study
@@ -51,7 +51,7 @@ def study(health=None, **more) -> Study:
             "name": "sequential",
             "predictors": ["region", "age"],
             "variables": {
-                "cigarettes": {"when": "smoke == 'YES'", "otherwise": -8},
+                "cigarettes": {"applies_if": "smoke == 'YES'", "else_value": -8},
                 "health": health or {},
             },
         },
@@ -141,7 +141,7 @@ def test_a_resumed_run_fits_the_changed_variable_only(tmp_path, monkeypatch):
 def test_codes_of_the_synthesizer_are_those_of_the_scenario():
     assert study().scenario.codes == {}
     assert study().evaluating_scenario().codes_of("cigarettes") == (-8.0,)
-    assert study().to_table()["synthesizer"]["variables"]["cigarettes"]["otherwise"] == -8
+    assert study().to_table()["synthesizer"]["variables"]["cigarettes"]["else_value"] == -8
 
 
 @pytest.mark.parametrize(
@@ -160,8 +160,8 @@ def test_codes_of_the_synthesizer_are_those_of_the_scenario():
             {"synthesizer": {"name": "sequential", "variables": {"smoke": 3}}},
             "synthesizer.variables.smoke",
         ),
-        ({"weights": {"match": "near"}}, "match must be 'own', 'joint' or"),
-        ({"weights": {"match": [["smoke"]]}}, "in no subset"),
+        ({"weights": {"risk_of": "near"}}, "risk_of must be 'each-variable', 'joint' or"),
+        ({"weights": {"risk_of": [["smoke"]]}}, "in no subset"),
         ({"release": {"precision": {"cigarettes": 0}}}, "precision must be a number > 0"),
         (
             {"synthesizer": {"name": "sequential", "predictors": ["smoke"]}},
@@ -209,10 +209,10 @@ def test_one_variable_is_a_sequence_of_one():
         "scenario": {"synthetic": "smoke"},
         "synthesizer": {"name": "logistic", "formula": "smoke ~ age"},
     }
-    assert study(**one, weights={"match": "joint"}).weights.match == "joint"
+    assert study(**one, weights={"risk_of": "joint"}).weights.risk_of == "joint"
     assert study(**one, release={"precision": {"smoke": 1}}).release.precision_of("smoke") == 1
     with pytest.raises(InputError, match="which is not synthetic"):
-        study(**one, weights={"match": [["smoke", "age"]]})
+        study(**one, weights={"risk_of": [["smoke", "age"]]})
     with pytest.raises(InputError, match=r"release\.precision names 'age'"):
         study(**one, release={"precision": {"age": 1}})
     assert dataclasses.replace(study(**one)).target == "smoke"

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import riskweighted as rw
-from riskweighted.runs.checked import check_study
+from riskweighted.runs.check_study import check_study
 from riskweighted.runs.plan import plan_study
 from riskweighted.runs.study import make_study
 

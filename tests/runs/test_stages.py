@@ -11,16 +11,16 @@ import pytest
 from riskweighted.common.settings import read_by
 from riskweighted.common.units import Units
 from riskweighted.disclosure.policy import DisclosureSettings
-from riskweighted.evaluation.tables import CONFIDENTIAL
+from riskweighted.evaluation.measure_rows import CONFIDENTIAL
 from riskweighted.guarantee.statement import Guarantee, Reference
 from riskweighted.intruder.scenario import Scenario
 from riskweighted.runs import stages as module
 from riskweighted.runs.sections import WeightSettings
 from riskweighted.runs.stages import STAGES, Stages, is_read, settings_of
 from riskweighted.runs.study import Study, make_study
-from riskweighted.sampling.settings import Sampling
+from riskweighted.sampling.sampling_settings import Sampling
 from riskweighted.sweeps.cells import identify
-from riskweighted.sweeps.grid import Point
+from riskweighted.sweeps.settings_grid import GridPoint
 
 SCHEMES = ("unweighted", "marginal", "uniform(c=0.5)", "reweighted", "lipschitz")
 LABELS = (CONFIDENTIAL, *SCHEMES, "top-coding")
@@ -54,11 +54,11 @@ OTHERS = {
     ("WeightSettings", "cluster"): "house",
     ("WeightSettings", "survey"): "w",
     ("WeightSettings", "target"): "expected-mean-risk",
-    ("WeightSettings", "at_most"): 0.5,
+    ("WeightSettings", "target_max"): 0.5,
     ("WeightSettings", "family"): "uniform",
     ("WeightSettings", "loss"): "overlap",
-    ("WeightSettings", "keep"): {"isolated-information": 0.5},
-    ("WeightSettings", "match"): "joint",
+    ("WeightSettings", "constraints"): {"isolated-information": 0.5},
+    ("WeightSettings", "risk_of"): "joint",
     ("Sampling", "cores"): 3,
     ("Sampling", "target_accept"): 0.9,
     ("Sampling", "engine"): "nuts",
@@ -395,7 +395,10 @@ def test_two_cells_of_a_sweep_with_different_floors_are_two():
         for label in ("unweighted", "marginal"):
             weights = Floored(**{**vars(given.weights), "schemes": (label,)}, floor=floor)
             cells[label, floor] = identify(
-                Point({}, 1, label, replace(given, weights=weights)), "data", {}, whack_a_mole=True
+                GridPoint({}, 1, label, replace(given, weights=weights)),
+                "data",
+                {},
+                whack_a_mole=True,
             )
     assert cells["marginal", 0.0].key != cells["marginal", 0.99].key
     assert cells["marginal", 0.0].fit != cells["marginal", 0.99].fit

@@ -5,7 +5,7 @@ from riskweighted.common.errors import InputError
 from riskweighted.common.settings import to_table
 from riskweighted.runs.choice import study_text
 from riskweighted.runs.study import demo_study, load_study, make_study
-from riskweighted.sampling.settings import Sampling
+from riskweighted.sampling.sampling_settings import Sampling
 
 pytestmark = pytest.mark.quick
 
@@ -196,7 +196,7 @@ def test_settings_of_files_go_into_a_study_file_and_back(tmp_path):
     [
         ("weights", {"schemes": ["unwieghted"]}, "unwieghted"),
         ("weights", {"schemes": ["mix+(q=0.5)"]}, "mix"),
-        ("weights", {"schemes": ["unweighted"], "target": "nope", "at_most": 1.0}, "nope"),
+        ("weights", {"schemes": ["unweighted"], "target": "nope", "target_max": 1.0}, "nope"),
         ("weights", {"schemes": ["unweighted"], "foo": 1}, "weights.foo"),
         ("evaluation", {"regressions": ["y ~~ a"]}, "y ~~ a"),
         ("evaluation", {"foo": 1}, "evaluation.foo"),

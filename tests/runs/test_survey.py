@@ -15,16 +15,16 @@ from finished_run import ACCEPTED
 import riskweighted as rw
 from riskweighted.common.errors import InputError, RiskWeightedWarning
 from riskweighted.common.settings import as_toml
-from riskweighted.evaluation.tables import Statistic, by_label
+from riskweighted.evaluation.measure_rows import Statistic, by_label
 from riskweighted.reports.source import gather
-from riskweighted.runs.checked import check_study
+from riskweighted.runs.check_study import check_study
 from riskweighted.runs.finished import load_run
 from riskweighted.runs.plan import plan_study
 from riskweighted.runs.run import run_study
 from riskweighted.runs.stages import fit_key
 from riskweighted.runs.study import make_study
 from riskweighted.sweeps.cells import identify
-from riskweighted.sweeps.grid import Point
+from riskweighted.sweeps.settings_grid import GridPoint
 
 N = 240
 FORMULA = "log(income) ~ age + region"
@@ -188,7 +188,7 @@ def test_a_fit_is_kept_for_its_survey_weights():
         plain.study, plain.prepared().blocks[0].model, alpha
     )
     cells = [
-        identify(Point({}, 1, "unweighted", one.study), "data", {}, whack_a_mole=False)
+        identify(GridPoint({}, 1, "unweighted", one.study), "data", {}, whack_a_mole=False)
         for one in (checked, plain)
     ]
     assert cells[0].fit != cells[1].fit

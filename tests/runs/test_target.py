@@ -11,16 +11,16 @@ import pandas as pd
 import pytest
 
 from riskweighted.common.errors import InputError
-from riskweighted.evaluation.tables import Statistic, by_label
-from riskweighted.runs import tuned as target_module
+from riskweighted.evaluation.measure_rows import Statistic, by_label
+from riskweighted.runs import tuned_scheme as target_module
 from riskweighted.runs.finished import load_run
 from riskweighted.runs.randomness import refuse_other_settings
 from riskweighted.runs.run import run_study
 from riskweighted.runs.study import load_study, make_study
-from riskweighted.runs.tuned import asking_study
-from riskweighted.sampling import fitting
+from riskweighted.runs.tuned_scheme import asking_study
+from riskweighted.sampling import compilation
 from riskweighted.sequence.prepare import prepare_sequence
-from riskweighted.sweeps.grid import Sweep
+from riskweighted.sweeps.settings_grid import Sweep
 
 SETTINGS = {
     "data": {"path": "data.csv"},
@@ -29,9 +29,9 @@ SETTINGS = {
     "weights": {
         "schemes": ["unweighted"],
         "target": "isolated-risk",
-        "at_most": 0.015,
+        "target_max": 0.015,
         "family": "mix",
-        "keep": {"information": 50.0},
+        "constraints": {"information": 50.0},
     },
     "sampling": {"draws": 150, "tune": 150, "chains": 2},
     "release": {"L": 3},
@@ -52,13 +52,13 @@ def confidential():
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::riskweighted.common.errors.ConvergenceWarning")
 def test_a_run_meets_its_target_and_goes_on_where_it_stopped(tmp_path, confidential, monkeypatch):
-    study, sample, calls = make_study(SETTINGS), fitting.CompiledModel.sample, []
+    study, sample, calls = make_study(SETTINGS), compilation.CompiledModel.sample, []
 
     def counted(self, alpha=None, **settings):
         calls.append(None if alpha is None else float(alpha.sum()))
         return sample(self, alpha, **settings)
 
-    monkeypatch.setattr(fitting.CompiledModel, "sample", counted)
+    monkeypatch.setattr(compilation.CompiledModel, "sample", counted)
     with monkeypatch.context() as stopped:
         stopped.setattr(target_module, "keep", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
@@ -76,7 +76,7 @@ def test_a_run_meets_its_target_and_goes_on_where_it_stopped(tmp_path, confident
     assert finished.schemes == ("unweighted", scheme)
     asked = {
         name: SETTINGS["weights"][name]
-        for name in ("target", "at_most", "family", "keep", "schemes")
+        for name in ("target", "target_max", "family", "constraints", "schemes")
     }
     assert finished.manifest["tuning"] == asked | {"scheme": scheme}
     asking = asking_study(replace(finished.study, seed=study.seed), finished.manifest["tuning"])
@@ -97,7 +97,7 @@ def test_a_run_meets_its_target_and_goes_on_where_it_stopped(tmp_path, confident
     named = tomllib.loads((tmp_path / "run" / "confidential" / "study.toml").read_text())["weights"]
     assert named["schemes"] == ["unweighted", scheme]
     assert "target" not in named
-    assert not named["keep"]
+    assert not named["constraints"]
     assert load_study(tmp_path / "run" / "confidential" / "study.toml").weights.tuning is None
     assert "expected" not in json.dumps(finished.manifest["tuning"])
 
@@ -105,30 +105,38 @@ def test_a_run_meets_its_target_and_goes_on_where_it_stopped(tmp_path, confident
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"at_most": None}, "target and at_most go together"),
-        ({"target": None, "at_most": None, "keep": {}}, "family 'mix' is that of a target"),
+        ({"target_max": None}, "target and target_max go together"),
+        (
+            {"target": None, "target_max": None, "constraints": {}},
+            "family 'mix' is that of a target",
+        ),
         ({"schemes": ["marginal"]}, "name 'unweighted' in schemes"),
         ({"target": "mean-risk"}, "mean"),
         ({"family": "uniform"}, "uniform"),
         ({"family": "marginal"}, "marginal"),
-        ({"at_most": -1}, "at_most"),
+        ({"target_max": -1}, "target_max"),
         ({"loss": "overlap", "family": "mix"}, "overlap"),
         ({"loss": "beauty"}, "loss"),
-        ({"keep": {"beauty": 1.0}}, "constraint must be one of"),
+        ({"constraints": {"beauty": 1.0}}, "constraint must be one of"),
         (
-            {"keep": {"isolated-information(group)": 1.0}},
+            {"constraints": {"isolated-information(group)": 1.0}},
             "constraint .* is of 'group', which is not synthesized",
         ),
         (
-            {"target": None, "at_most": None, "family": None, "keep": {"information": 1.0}},
-            "keep holds constraints beside a target",
+            {
+                "target": None,
+                "target_max": None,
+                "family": None,
+                "constraints": {"information": 1.0},
+            },
+            "constraints stand beside a target",
         ),
     ],
 )
 def test_wrong_targets_are_refused_before_a_fit(
     tmp_path, confidential, monkeypatch, change, message
 ):
-    monkeypatch.setattr(fitting.CompiledModel, "sample", None)
+    monkeypatch.setattr(compilation.CompiledModel, "sample", None)
     weights = {
         name: value for name, value in (SETTINGS["weights"] | change).items() if value is not None
     }
@@ -144,4 +152,4 @@ def test_a_sweep_goes_over_named_schemes():
         Sweep(make_study(SETTINGS), {"release.L": [2]})
     plain = make_study(SETTINGS | {"weights": {"schemes": ["unweighted"]}})
     with pytest.raises(InputError, match="tune"):
-        Sweep(plain, {"weights.at_most": [0.1]})
+        Sweep(plain, {"weights.target_max": [0.1]})

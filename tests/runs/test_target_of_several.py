@@ -51,7 +51,7 @@ def test_a_run_chooses_a_weighted_scheme_for_one_variable_of_a_chain(tmp_path, m
         return sample(self, alpha, **settings)
 
     monkeypatch.setattr(CompiledModel, "sample", counted)
-    asked = {"target": "isolated-risk(income)", "at_most": 0.025, "family": "mix"}
+    asked = {"target": "isolated-risk(income)", "target_max": 0.025, "family": "mix"}
     run = run_study(study(**asked), tmp_path / "out", confidential=people())
     finished, frontier = load_run(run.folder), run.tuned.tables["frontier"]
     assert run.tuned.scheme.startswith("mix(t=")

@@ -12,10 +12,10 @@ from finished_run import ACCEPTED, ENTROPY, accepting
 from riskweighted.common.errors import InputError
 from riskweighted.data.io import read_table
 from riskweighted.release import leak_check
-from riskweighted.release.leaving import rows_of
 from riskweighted.release.pack import release_run
+from riskweighted.release.released_datasets import rows_of
 from riskweighted.reports.render import render_report
-from riskweighted.reports.summary import summary_table
+from riskweighted.reports.summary_table import summary_table
 from riskweighted.runs.finished import load_run
 from riskweighted.runs.plan import plan_study
 from riskweighted.runs.run import run_study

@@ -10,14 +10,14 @@ import pytest
 from small_graph import PoissonGraph
 
 import riskweighted as rw
-from riskweighted.contract.layout import layout_of
+from riskweighted.contract.vector_layout import layout_of
 from riskweighted.runs.study import demo_study
 from riskweighted.sampling.centred import CentredTerm
 from riskweighted.sequence.alphas import alphas_of, functions_of
 from riskweighted.sequence.prepare import prepare_sequence
 from riskweighted.sequence.tasks import block_tasks
-from riskweighted.weights.margins import FLOOR, overfilling
-from riskweighted.weights.names import is_centred
+from riskweighted.weights.margins import FLOOR, overfill_factor
+from riskweighted.weights.scheme_names import is_centred
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -201,7 +201,7 @@ def test_several_variables_each_by_its_own(data):
     assert fit.synthesize(1, random_seed=1)[0]["mixed"].isin([0]).any()
 
 
-@pytest.mark.parametrize("scheme", ["marginal+", "pairwise+", "mix+(t=0.5)", "others+"])
+@pytest.mark.parametrize("scheme", ["marginal+", "pairwise+", "mix+(t=0.5)", "others-in-ball+"])
 def test_the_category_law(scheme):
     """Shares of levels: centred modes are the shares, where plain ones are p^2 / sum p^2 (METHODS
     section 15).
@@ -264,7 +264,7 @@ def test_a_rare_level_is_overfilled_by_no_more_than_is_said(rare, scheme):
     if least >= FLOOR:
         assert mean / unweighted < 1.5
     else:
-        assert 1.3 < mean / unweighted < 1.15 * overfilling(least)
+        assert 1.3 < mean / unweighted < 1.15 * overfill_factor(least)
 
 
 def window(rows, values):

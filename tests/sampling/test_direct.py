@@ -17,13 +17,13 @@ from scipy import special
 import riskweighted as rw
 from riskweighted.common.errors import ConvergenceWarning, InputError
 from riskweighted.contract.synthesizer import Blueprint, ContractError
-from riskweighted.sampling import fitting
+from riskweighted.sampling import compilation
 from riskweighted.sampling.block_fit import PreparedModel
-from riskweighted.sampling.convergence import deciding, diagnose_direct
+from riskweighted.sampling.convergence import deciding_rows, diagnose_direct
 from riskweighted.sampling.coordinates import free_vector
+from riskweighted.sampling.importance import propose_about_mode
 from riskweighted.sampling.laplace import heights_of
-from riskweighted.sampling.near import proposed_near
-from riskweighted.sampling.settings import Sampling
+from riskweighted.sampling.sampling_settings import Sampling
 from riskweighted.sequence.fitting import compile_model
 from riskweighted.sequence.modes import modes_of
 
@@ -41,7 +41,7 @@ def log_gamma(shape):
 def drawn(density, size, count, seed):
     """The proposals for a density, and so many draws."""
     rng = np.random.default_rng(seed)
-    near = proposed_near(density, size, count, rng)
+    near = propose_about_mode(density, size, count, rng)
     return near, near.resampled(count, rng)
 
 
@@ -92,13 +92,13 @@ def test_the_same_seed_gives_the_same_draws_and_every_proposal_is_drawn_as_its_w
 
 
 def test_what_cannot_be_reached_fails_and_says_so():
-    near = proposed_near(log_gamma(0.3), 20, 2000, np.random.default_rng(1))
+    near = propose_about_mode(log_gamma(0.3), 20, 2000, np.random.default_rng(1))
     assert not near.accepted
     assert (
-        proposed_near(lambda x: (np.nan, np.full(3, np.nan)), 3, 100, np.random.default_rng(1))
+        propose_about_mode(lambda x: (np.nan, np.full(3, np.nan)), 3, 100, np.random.default_rng(1))
         is None
     )
-    reached = proposed_near(log_gamma(3.0), 2, 2000, np.random.default_rng(1))
+    reached = propose_about_mode(log_gamma(3.0), 2, 2000, np.random.default_rng(1))
     assert reached.accepted
     assert not replace(reached, pareto_k=0.71).accepted
     assert not replace(reached, needed=len(reached.weights)).accepted
@@ -202,7 +202,7 @@ def test_a_density_that_cannot_be_drawn_from_directly_is_sampled_by_chains():
 
 
 def test_an_easy_posterior_is_drawn_without_compiling(monkeypatch):
-    monkeypatch.setattr(fitting, "_compile", lambda model: pytest.fail("compiled"))
+    monkeypatch.setattr(compilation, "_compile", lambda model: pytest.fail("compiled"))
     fitted = rw.fit(Skewed(shape=20.0), FRAME, random_seed=1)
     assert (fitted.diagnostics["engine"] == "direct").all()
     assert fitted.converged
@@ -260,7 +260,7 @@ def test_a_direct_fit_repeats_on_any_cores_is_saved_and_draws_the_same(binary, t
         first.synthesize(3, random_seed=1), again.synthesize(3, random_seed=1), strict=True
     ):
         pd.testing.assert_frame_equal(one, same)
-    effective = int(deciding(first.diagnostics)["ess_bulk"].min())
+    effective = int(deciding_rows(first.diagnostics)["ess_bulk"].min())
     with pytest.warns(ConvergenceWarning, match="effective draws"):
         first.synthesize(effective + 1, random_seed=1)
 
@@ -277,7 +277,7 @@ def test_few_draws_do_not_pass_as_many(binary):
 
 
 def test_the_engine_is_checked_before_anything_is_compiled(binary, monkeypatch):
-    monkeypatch.setattr(fitting, "_compile", lambda graph: pytest.fail("compiled"))
+    monkeypatch.setattr(compilation, "_compile", lambda graph: pytest.fail("compiled"))
     frame, model, _ = binary
     for wrong in ("gibbs", None, 3):
         with pytest.raises(InputError) as caught:
@@ -292,7 +292,7 @@ def test_the_engine_is_checked_before_anything_is_compiled(binary, monkeypatch):
 def test_the_mode_is_that_of_the_direct_density(binary, monkeypatch):
     """Of `tune`, and of datasets that are drawn from the mode: nothing is compiled."""
     frame, model, alpha = binary
-    monkeypatch.setattr(fitting, "_compile", lambda graph: pytest.fail("compiled"))
+    monkeypatch.setattr(compilation, "_compile", lambda graph: pytest.fail("compiled"))
     compiled = compile_model(model, frame)
     fitted = compiled.sample(None, random_seed=1)
     monkeypatch.setattr(PreparedModel, "build", lambda model: pytest.fail("built anew"))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.signal import lfilter
 
-from riskweighted.sampling.convergence import deciding, diagnose, failure
+from riskweighted.sampling.convergence import deciding_rows, diagnose, failure
 from riskweighted.sampling.mixing import chance_limit, mixing_of
 
 with warnings.catch_warnings():
@@ -80,7 +80,7 @@ def test_only_what_is_judged_decides_and_the_message_names_the_worst_in_the_digi
     quantities = dict(zip("ab", walks(2, 4, 500, 0.0), strict=True))
     off = np.array([0, 0, 0, 0.5])[:, None]
     table = diagnose({**quantities, "c": quantities["a"] + off}, 0, judged=2)
-    assert deciding(table)["converged"].all()
+    assert deciding_rows(table)["converged"].all()
     assert not table.loc["c", "converged"]
     table = diagnose({**quantities, "c": quantities["a"] + 2 * off}, 0)
     text = failure(table)

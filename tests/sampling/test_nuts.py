@@ -16,8 +16,8 @@ from small_graph import PoissonGraph
 import riskweighted as rw
 from riskweighted.contract.synthesizer import ContractError
 from riskweighted.sampling import nuts as chains
-from riskweighted.sampling.laplace import Scaled
-from riskweighted.sampling.settings import Sampling
+from riskweighted.sampling.laplace import ScaleMixtureDensity
+from riskweighted.sampling.sampling_settings import Sampling
 
 pytestmark = pytest.mark.versions
 
@@ -130,7 +130,7 @@ def scale_mixture(vector):
 
 @pytest.mark.parametrize(
     "density",
-    [normal, Scaled(scale_mixture, log_scale=0, scaled=slice(1, 3), unit=np.ones(2))],
+    [normal, ScaleMixtureDensity(scale_mixture, log_scale=0, scaled=slice(1, 3), unit=np.ones(2))],
     ids=["round", "scaled"],
 )
 def test_heights_are_the_density_of_the_vectors_up_to_one_constant(density):

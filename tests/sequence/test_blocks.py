@@ -12,7 +12,7 @@ from brute import assert_clear
 import riskweighted as rw
 from riskweighted.common.errors import InputError
 from riskweighted.common.fingerprints import fingerprint
-from riskweighted.sampling.settings import Sampling
+from riskweighted.sampling.sampling_settings import Sampling
 from riskweighted.sequence.alphas import alphas_of
 from riskweighted.sequence.fitting import fit_sequence
 from riskweighted.sequence.outcomes import Outcomes
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.versions
 N = 600
 VARIABLES = ("marital", "smoke", "cigarettes", "income", "health")
 SETTINGS = {
-    "cigarettes": {"when": "smoke == 'YES'", "otherwise": -8},
+    "cigarettes": {"applies_if": "smoke == 'YES'", "else_value": -8},
     "income": {"codes": [-9], "model": "linear-regression", "transform": "log"},
     "health": {"levels": ["bad", "fair", "good"]},
 }
@@ -287,7 +287,7 @@ def test_rules_are_obeyed_by_drawing_again_not_by_moving():
         predictors=["x"],
         order=[["start", "end"]],
         forbidden=["start == 3 and end == 4"],
-        on_broken="leave-out",
+        violations="exclude",
     )
     fit = rw.fit(made, data, random_seed=1, draws=100, chains=2)
     pooled = pd.concat(fit.synthesize(20, random_seed=2))
@@ -323,7 +323,7 @@ def test_records_that_break_a_rule_are_counted_or_left_out(data):
     with pytest.raises(InputError, match="3 break the rule") as error:
         prepare_sequence(chain(), broken)
     assert_clear(error)
-    prepared = prepare_sequence(chain(on_broken="leave-out"), broken)
+    prepared = prepare_sequence(chain(violations="exclude"), broken)
     assert prepared.aside["cigarettes"].sum() == 3
 
 
@@ -399,19 +399,19 @@ def test_bounds_that_exclude_confidential_values_are_refused_with_the_variable(d
             {"settings": {"smoke": {"formula": "income ~ age"}}},
             "its formula must have it on the left",
         ),
-        ({"settings": {"smoke": {"when": "age > 3"}}}, "without 'otherwise'"),
+        ({"settings": {"smoke": {"applies_if": "age > 3"}}}, "without 'else_value'"),
         ({"settings": {"smoke": {"codes": ["a"]}}}, "codes must be different finite numbers"),
         (
             {"settings": {"smoke": {"model": "logistic", "nonsense": 1}}},
             "has no setting 'nonsense'; valid are",
         ),
         (
-            {"settings": {"smoke": {"when": "cigarettes > 3", "otherwise": "NO"}}},
+            {"settings": {"smoke": {"applies_if": "cigarettes > 3", "else_value": "NO"}}},
             "drawn after 'smoke'",
         ),
         ({"order": [["smoke"]]}, "pairs of two different columns"),
         ({"forbidden": ["age >"]}, "forbidden"),
-        ({"on_broken": "ignore"}, "on_broken"),
+        ({"violations": "ignore"}, "violations"),
     ],
 )
 def test_settings_that_are_wrong_are_refused_when_the_chain_is_made(arguments, message):

@@ -17,7 +17,7 @@ def test_the_density_of_a_chain_counts_statuses_gaps_and_structural_values():
     )
     settings = {
         "income": {"model": "linear-regression", "transform": "log", "codes": [-8]},
-        "cigs": {"model": "linear-regression", "when": "smoke == true", "otherwise": 0},
+        "cigs": {"model": "linear-regression", "applies_if": "smoke == true", "else_value": 0},
     }
     fit = given_chain_fit(
         load_synthesizer("sequential")(["income", "smoke", "cigs"], settings=settings), data

@@ -9,10 +9,10 @@ import pytest
 import riskweighted as rw
 from riskweighted.common.errors import InputError
 from riskweighted.intruder.world import make_world
-from riskweighted.risk.masses import ball_masses
-from riskweighted.sequence.deciding import make_decider
+from riskweighted.risk.ball_masses import ball_masses
+from riskweighted.sequence.edit_rules import Rules
 from riskweighted.sequence.prepare import prepare_sequence
-from riskweighted.sequence.rules import Rules
+from riskweighted.sequence.rule_effects import make_rule_effects
 
 N, L = 900, 5
 VARIABLES = ("work", "smoke", "cigarettes", "wage", "help", "income", "pay")
@@ -140,7 +140,7 @@ def test_a_gap_that_a_rule_alone_leaves_is_impossible_where_it_does_not():
         }
     )
     data.loc[90:, "pay"] = np.nan
-    settings = {"pay": {"when": "works == 'yes'", "otherwise": "missing"}}
+    settings = {"pay": {"applies_if": "works == 'yes'", "else_value": "missing"}}
     made = rw.load_synthesizer("sequential")(["pay"], predictors=["works"], settings=settings)
     fitted = rw.fit(made, data, random_seed=1)
     found = fitted.drawing.log_densities(data.assign(works="yes"), elsewhere=True)(
@@ -180,7 +180,7 @@ def test_outcomes_that_are_left_by_hand():
     column = pd.Series([0.0, -9.0, np.nan, 7.0], name="b")
     implied = [["a == 1", "b == 0"], ["a == 2", "not b in [0, -9]"], ["missing(a)", "missing(b)"]]
     rules = Rules(["a", "b"], codes={"b": [0, -9]}, implied=implied)
-    decider = make_decider(rules, "b", column, (0.0, -9.0))
+    decider = make_rule_effects(rules, "b", column, (0.0, -9.0))
     left = decider.left(pd.DataFrame({"a": [1.0, 2.0, np.nan, 3.0]}))
     assert decider.outcomes == (0.0, -9.0, None)
     assert left.allowed.tolist() == [
@@ -191,7 +191,7 @@ def test_outcomes_that_are_left_by_hand():
     ]
     assert left.only.tolist() == [0, -1, 2, -1]
     assert rules.redrawn("b", True) == ()
-    turned = make_decider(rules, "a", pd.Series([1.0, 2.0, np.nan]), ())
+    turned = make_rule_effects(rules, "a", pd.Series([1.0, 2.0, np.nan]), ())
     assert turned is None  # b is drawn later
 
 

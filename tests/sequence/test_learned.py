@@ -14,7 +14,7 @@ from riskweighted.disclosure.hidden import hidden_predictors
 from riskweighted.sequence.alphas import alphas_of
 from riskweighted.sequence.learning import FOLDS
 from riskweighted.sequence.many_levels import questions_of
-from riskweighted.sequence.prepare import prepare_sequence, taught
+from riskweighted.sequence.prepare import add_learned_scores, prepare_sequence
 
 pytestmark = pytest.mark.versions
 
@@ -92,15 +92,16 @@ def test_the_values_of_a_fold_move_the_scores_of_others_and_none_of_its_own(data
 def test_scores_follow_the_weights(data):
     prepared, rng = prepare_sequence(chain(), data), np.random.default_rng(1)
     ones = alphas_of(("income",), None, data.index)
-    assert taught(prepared, ones) is prepared
-    weighted = taught(prepared, ones * rng.uniform(0.1, 1, (N, 1)))
+    assert add_learned_scores(prepared, ones) is prepared
+    weighted = add_learned_scores(prepared, ones * rng.uniform(0.1, 1, (N, 1)))
     assert not np.array_equal(scores(weighted), scores(prepared))
-    assert np.array_equal(scores(taught(weighted, ones)), scores(prepared))
+    assert np.array_equal(scores(add_learned_scores(weighted, ones)), scores(prepared))
     # what has no weight has no part in anything
     silent = ones.assign(income=(np.arange(N) >= 100).astype(float))
     changed = data.assign(income=np.where(np.arange(N) < 100, 1e6, data["income"]))
     assert np.array_equal(
-        scores(taught(prepared, silent)), scores(taught(prepare_sequence(chain(), changed), silent))
+        scores(add_learned_scores(prepared, silent)),
+        scores(add_learned_scores(prepare_sequence(chain(), changed), silent)),
     )
 
 

@@ -11,9 +11,9 @@ import pytest
 import riskweighted as rw
 from riskweighted.common.errors import InputError
 from riskweighted.intruder.world import make_world
+from riskweighted.risk.ball_masses import ball_masses
 from riskweighted.risk.law import Space, laws
-from riskweighted.risk.masses import ball_masses
-from riskweighted.sequence.member_columns import Slots, of_others
+from riskweighted.sequence.member_columns import Slots, other_member_columns
 from riskweighted.sequence.prepare import prepare_sequence
 
 UNITS = rw.Units(id="house", order=["line"], unit_level=["region", "rent"])
@@ -83,7 +83,7 @@ def test_means_of_others_are_those_of_earlier_and_of_later_members(data):
     of = UNITS.check(data)
     column = data["age"].to_numpy(dtype=float)
     earlier, later = by_hand(data, column, of)
-    made = of_others(Slots(of), of, "age", column)
+    made = other_member_columns(Slots(of), of, "age", column)
     assert made["age later"] == pytest.approx(later, abs=1e-9)
     by_place = sum(values for name, values in made.items() if "earlier" in name)
     assert by_place == pytest.approx(earlier, abs=1e-9)
@@ -313,7 +313,7 @@ def test_a_saved_fit_of_units_is_read_again(tmp_path, data, fit):
 
 
 def test_a_rule_between_members_own_variables_holds_in_every_draw(data):
-    made = chain(UNITS, ("rent", "income"), order=[("rent", "income")], on_broken="leave-out")
+    made = chain(UNITS, ("rent", "income"), order=[("rent", "income")], violations="exclude")
     fit = rw.fit(made, data, draws=100, tune=100, random_seed=1)
     for frame in fit.synthesize(2, random_seed=2):
         assert not (frame["rent"] > frame["income"]).any()

@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 import riskweighted as rw
-from riskweighted.contract.distribution import fixed
+from riskweighted.contract.distribution import read_only
 from riskweighted.sampling.block_fit import plug_in
 
 N, DATASETS = 60, 250
@@ -83,7 +83,7 @@ def test_the_second_block_is_drawn_from_its_mode_given_what_the_first_drew(data,
     expected, seen, spread = 0.0, 0, 0.0
     for frame in frames:
         law = block.synthesizer.distribution(theta, block.prepared.at(frame))
-        share = np.exp(np.asarray(law.log_density(fixed(np.full(N, one)))))
+        share = np.exp(np.asarray(law.log_density(read_only(np.full(N, one)))))
         expected = expected + share.sum()
         spread = spread + (share * (1 - share)).sum()
         seen = seen + (frame["size"] == "large").sum()

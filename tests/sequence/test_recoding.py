@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from riskweighted.common.errors import InputError
-from riskweighted.design.bends import independent
+from riskweighted.design.spline_basis import independent
 from riskweighted.sequence.recoding import make_recipes
 
 pytestmark = pytest.mark.quick

@@ -11,9 +11,9 @@ import pytest
 import riskweighted as rw
 from riskweighted.common.errors import InputError
 from riskweighted.sampling.block_fit import prepare_model
-from riskweighted.sampling.fitting import compile_prepared
-from riskweighted.sampling.modes import block_modes
-from riskweighted.sampling.settings import Sampling
+from riskweighted.sampling.block_modes import block_modes
+from riskweighted.sampling.compilation import compile_prepared
+from riskweighted.sampling.sampling_settings import Sampling
 from riskweighted.sequence.fitting import fit_sequence
 from riskweighted.sequence.prepare import prepare_sequence
 from riskweighted.sequence.tasks import BlockTask
@@ -206,6 +206,6 @@ def test_a_guarantee_refuses_them():
 
 def test_tuning_needs_an_unweighted_fit_with_the_same_survey_weights(fitted):
     unweighted = fitted.changed(alpha=pd.Series(1.0, fitted.alpha.index))
-    asked = {"target": "isolated-risk", "at_most": 0.01, "fit": unweighted}
+    asked = {"target": "isolated-risk", "target_max": 0.01, "fit": unweighted}
     with pytest.raises(InputError, match="fit has other survey weights than survey"):
         rw.tune(MODEL, sample(), rw.Scenario(known=(), synthetic="y"), **asked)

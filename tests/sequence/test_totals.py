@@ -10,9 +10,9 @@ from houses import SETTINGS, households
 import riskweighted as rw
 from riskweighted.common.errors import InputError
 from riskweighted.intruder.world import make_world
-from riskweighted.measures.within_units import of_totals
+from riskweighted.measures.unit_measures import of_totals
 from riskweighted.release import leak_check
-from riskweighted.runs.checked import check_study
+from riskweighted.runs.check_study import check_study
 from riskweighted.runs.study import make_study
 from riskweighted.sequence.prepare import prepare_sequence
 

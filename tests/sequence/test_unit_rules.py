@@ -12,8 +12,8 @@ import riskweighted as rw
 from riskweighted.common.errors import InputError, UnitsWarning
 from riskweighted.intruder.world import make_world
 from riskweighted.release import leak_check
-from riskweighted.risk.masses import ball_masses
-from riskweighted.runs.checked import check_study
+from riskweighted.risk.ball_masses import ball_masses
+from riskweighted.runs.check_study import check_study
 from riskweighted.runs.study import make_study
 from riskweighted.sequence.prepare import prepare_sequence
 from riskweighted.sequence.unit_rules import Never
@@ -220,7 +220,7 @@ def test_units_that_break_a_rule_are_refused_with_their_number_or_left_out(data)
     assert broken
     with pytest.raises(InputError, match=f"of 160 units .*, {broken} break '-90 <= age"):
         prepare_sequence(house_chain(units), wrong)
-    left = prepare_sequence(house_chain(units, on_broken="leave-out"), wrong)
+    left = prepare_sequence(house_chain(units, violations="exclude"), wrong)
     out = left.aside["age"]
     assert len(wrong.loc[out, "house"].unique()) == broken
     assert out.sum() == wrong["house"].isin(wrong.loc[out, "house"]).sum(), "whole units"

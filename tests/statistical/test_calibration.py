@@ -16,10 +16,10 @@ import pytest
 from scipy import integrate, stats
 
 from riskweighted.common.errors import ConvergenceWarning
-from riskweighted.contract.layout import EndToEnd
 from riskweighted.contract.synthesizer import load_synthesizer
+from riskweighted.contract.vector_layout import EndToEnd
 from riskweighted.sampling.nuts import run_density
-from riskweighted.sampling.settings import Sampling
+from riskweighted.sampling.sampling_settings import Sampling
 from riskweighted.sequence.fitting import fit
 
 # experiments are no part of the package

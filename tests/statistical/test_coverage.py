@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from riskweighted import compile_model, marginal_weights
-from riskweighted.sampling.settings import Sampling
+from riskweighted.sampling.sampling_settings import Sampling
 
 # experiments are no part of the package
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import riskweighted as rw
-from riskweighted.risk.expected import isolated_records
+from riskweighted.risk.expected_identification import isolated_records
 
 DATA = pd.read_csv(
     Path(__file__).resolve().parents[2] / "experiments" / "simulation_data" / "nb_mixture_n1000.csv"

@@ -11,7 +11,7 @@ import pytest
 from shared_data import shared
 
 import riskweighted as rw
-from riskweighted.sampling.settings import Sampling
+from riskweighted.sampling.sampling_settings import Sampling
 from riskweighted.sequence.fitting import compile_model
 
 pytestmark = [pytest.mark.long, pytest.mark.slow]

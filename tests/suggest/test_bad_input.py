@@ -11,12 +11,12 @@ import pytest
 from riskweighted.common.errors import InputError
 from riskweighted.data.io import read_table
 from riskweighted.data.variable import Variable
-from riskweighted.runs.checked import check_study
+from riskweighted.runs.check_study import check_study
 from riskweighted.runs.study import make_study
 from riskweighted.suggest.columns import look_at
 from riskweighted.suggest.kinds import kinds_of
-from riskweighted.suggest.starting import starting_text
-from riskweighted.suggest.suggestion import suggest, with_fewer
+from riskweighted.suggest.study_file import study_file_text
+from riskweighted.suggest.suggestion import simpler_suggestions, suggest
 from riskweighted.suggest.universes import find_universes
 
 pytestmark = pytest.mark.quick
@@ -151,7 +151,7 @@ def test_a_universe_with_one_exception_is_a_comment_that_counts_it():
     data.loc[data.index[data["age"] == 5][0], "pay"] = 90.0
     suggestion = suggest(data, look_at(data), ["pay"])
     assert suggestion.asked_of("pay") is None
-    lines = starting_text(suggestion, Path("file.csv"), Path()).splitlines()
+    lines = study_file_text(suggestion, Path("file.csv"), Path()).splitlines()
     assert not any(line.startswith("when =") for line in lines)
     assert any(line.startswith("#") and "1 record breaks" in line for line in lines)
 
@@ -163,10 +163,10 @@ def test_of_two_that_are_each_other_s_universe_the_first_decides():
     data["pay"] = pd.Series(rng.lognormal(7, 0.5, N).round(1)).where(here)
     data["hours"] = pd.Series(rng.gamma(9, 4, N).round(1)).where(here)
     suggestion = suggest(data, look_at(data), ["pay", "hours"])
-    study = tomllib.loads(starting_text(suggestion, Path("file.csv"), Path()))["synthesizer"][
+    study = tomllib.loads(study_file_text(suggestion, Path("file.csv"), Path()))["synthesizer"][
         "variables"
     ]
-    assert all("hours" not in table.get("when", "") for table in study.values()), (
+    assert all("hours" not in table.get("applies_if", "") for table in study.values()), (
         "nothing is asked by what is drawn after it"
     )
 
@@ -200,9 +200,10 @@ def test_nullable_columns_make_a_study_that_is_checked(dtype, tmp_path):
             "pay": pd.array(rng.integers(100, 9_000, N), dtype="Int64"),
         }
     )
-    for suggestion in with_fewer(suggest(data, look_at(data), ["pay"]), data):
+    for suggestion in simpler_suggestions(suggest(data, look_at(data), ["pay"]), data):
         study = make_study(
-            tomllib.loads(starting_text(suggestion, tmp_path / "file.parquet", tmp_path)), tmp_path
+            tomllib.loads(study_file_text(suggestion, tmp_path / "file.parquet", tmp_path)),
+            tmp_path,
         )
         check_study(study, study.data.of_kinds(data))
         break

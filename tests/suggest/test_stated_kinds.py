@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from riskweighted.commands.main import app
 from riskweighted.common.errors import InputError
-from riskweighted.runs.checked import check_study
+from riskweighted.runs.check_study import check_study
 from riskweighted.runs.study import make_study
 from riskweighted.suggest.evidence import KINDS
 

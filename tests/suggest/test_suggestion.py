@@ -13,13 +13,13 @@ from riskweighted.common.errors import InputError, RiskWeightedWarning
 from riskweighted.contract.synthesizer import load_synthesizer
 from riskweighted.data.embedded import load_household_assets, load_households
 from riskweighted.data.io import read_table
-from riskweighted.runs.checked import check_study
+from riskweighted.runs.check_study import check_study
 from riskweighted.runs.study import load_study
-from riskweighted.suggest import starting
+from riskweighted.suggest import study_file
 from riskweighted.suggest.columns import look_at
 from riskweighted.suggest.mixtures import suggest_mixture
-from riskweighted.suggest.starting import carries_values, starting_text
-from riskweighted.suggest.suggestion import suggest, with_fewer
+from riskweighted.suggest.study_file import carries_values, study_file_text
+from riskweighted.suggest.suggestion import simpler_suggestions, suggest
 
 pytestmark = pytest.mark.versions
 
@@ -96,7 +96,7 @@ def checked(data, path, targets=()):
     data.to_csv(path, index=False)
     table = read_table(path)
     suggestion = suggest(table, look_at(table), targets)
-    (path.parent / "study.toml").write_text(starting_text(suggestion, path, path.parent))
+    (path.parent / "study.toml").write_text(study_file_text(suggestion, path, path.parent))
     study = load_study(path.parent / "study.toml")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RiskWeightedWarning)
@@ -144,8 +144,8 @@ def test_what_is_suggested_of_the_demo_data(tmp_path):
 
 def test_of_a_large_file_a_sample_is_fitted(tmp_path, monkeypatch):
     assert checked(FILES["401ksubs"], tmp_path / "data.csv")[1].data.fitted is None
-    monkeypatch.setattr(starting, "_LARGE", 9_000)
-    monkeypatch.setattr(starting, "FITTED", 2_000)
+    monkeypatch.setattr(study_file, "_LARGE", 9_000)
+    monkeypatch.setattr(study_file, "FITTED", 2_000)
     assert checked(FILES["401ksubs"], tmp_path / "data.csv")[1].data.fitted == 2_000
 
 
@@ -217,7 +217,7 @@ def test_no_amount_of_the_data_stands_in_the_text(tmp_path):
 
 def test_every_setting_says_why():
     data = FILES["a CE-like population"]
-    text = starting_text(suggest(data, look_at(data)), FOLDER / "x.csv", FOLDER)
+    text = study_file_text(suggest(data, look_at(data)), FOLDER / "x.csv", FOLDER)
     lines = text.splitlines()
     silent = [
         line
@@ -335,7 +335,7 @@ def test_of_codes_of_many_levels_the_groups_are_said(tmp_path):
     data = firms(86, 0.2, "C{:02d}1")
     columns = look_at(data)
     assert next(column for column in columns if column.name == "nace").groups == 9
-    text = starting_text(suggest(data, columns, ("sales",)), tmp_path / "firms.csv", tmp_path)
+    text = study_file_text(suggest(data, columns, ("sales",)), tmp_path / "firms.csv", tmp_path)
     assert "86 levels in 9 groups" in " ".join(text.replace("#", " ").split())
     assert "nace" not in suggest(data, columns, ("sales",)).known
 
@@ -343,7 +343,7 @@ def test_of_codes_of_many_levels_the_groups_are_said(tmp_path):
 @pytest.mark.slow
 def test_simpler_studies_for_data_that_do_not_suit_the_first():
     data = FILES["401ksubs"]
-    found = list(with_fewer(suggest(data, look_at(data)), data))
+    found = list(simpler_suggestions(suggest(data, look_at(data)), data))
     assert [len(one.predictors) for one in found] == [6, 4, 0, 0]
     assert [len(one.known) for one in found] == [4, 4, 4, 0]
     assert found[-1].formula == "inc ~ 1"
@@ -385,7 +385,7 @@ def test_each_number_has_balls_in_its_own_units(tmp_path):
         }
     )
     told = tomllib.loads(
-        starting_text(suggest(data, look_at(data), list(data)), tmp_path / "data.csv", tmp_path)
+        study_file_text(suggest(data, look_at(data), list(data)), tmp_path / "data.csv", tmp_path)
     )["scenario"]
     assert told["min_radius"] == {"wealth": [500.0, "found"], "hours": [0.5, "found"]}
     assert told["radius_kind"] == {"week": "absolute"}
@@ -411,7 +411,7 @@ def test_a_column_of_two_levels_that_crowds_the_patterns_is_not_to_be_banded():
     data = pd.DataFrame({name: rng.choice(list("abcd"), n) for name in ("region", "marital")})
     data["working"] = rng.choice([0, 1], n)
     data["wage"] = pd.Series(np.round(rng.lognormal(7, 0.5, n), 1)).where(data["working"] == 1)
-    text = starting_text(suggest(data, look_at(data), ["wage"]), FOLDER / "people.csv", FOLDER)
+    text = study_file_text(suggest(data, look_at(data), ["wage"]), FOLDER / "people.csv", FOLDER)
     assert "band it" not in text
     assert "once it is banded" not in text
 
@@ -434,7 +434,7 @@ def test_small_files_and_such_of_few_units_leave_in_fewer_datasets(
     )
     found = suggest(data, look_at(data), ["pay"])
     assert (
-        tomllib.loads(starting_text(found, tmp_path / "people.csv", tmp_path))["release"]["L"]
+        tomllib.loads(study_file_text(found, tmp_path / "people.csv", tmp_path))["release"]["L"]
         == datasets
     )
 
@@ -456,7 +456,7 @@ def test_codes_of_few_levels_predict_as_levels_in_a_chain(tmp_path):
             "rent": pay // 4 + rng.integers(1, 300, n),
         }
     )
-    text = starting_text(
+    text = study_file_text(
         suggest(data, look_at(data), ["pay", "children"]), tmp_path / "people.csv", tmp_path
     )
     table = tomllib.loads(text)

@@ -10,18 +10,18 @@ import pandas as pd
 import pytest
 
 import riskweighted as rw
-from riskweighted.runs.remarks import remarks
 from riskweighted.runs.study import make_study
+from riskweighted.runs.undeclared import remarks
 from riskweighted.suggest.columns import look_at
 from riskweighted.suggest.kinds import kinds_of
-from riskweighted.suggest.starting import starting_text
+from riskweighted.suggest.study_file import study_file_text
 from riskweighted.suggest.suggestion import suggest
-from riskweighted.suggest.survey import Surveyed, surveyed as surveyed_by
+from riskweighted.suggest.survey_columns import SurveyColumns, find_survey_columns as surveyed_by
 
 N = 400
 
 
-def surveyed(data: pd.DataFrame) -> Surveyed:
+def surveyed(data: pd.DataFrame) -> SurveyColumns:
     return surveyed_by(data, kinds_of(data))
 
 
@@ -52,17 +52,17 @@ def test_columns_of_the_design_are_recognised(survey):
 def test_neither_name_nor_shape_alone_does(survey):
     assert (
         surveyed(survey.rename(columns={"wgt": "amount", "stratum": "part", "psu": "village"}))
-        == Surveyed()
+        == SurveyColumns()
     )
     wrong = survey.assign(
         wgt=-survey["wgt"], stratum=np.arange(N), psu=survey["psu"].where(survey.index > 3)
     )
-    assert surveyed(wrong) == Surveyed()
+    assert surveyed(wrong) == SurveyColumns()
     assert surveyed(survey.assign(repw3="a")).replicates == ()
     assert (
         surveyed(survey.drop(columns=[f"repw{number}" for number in range(5, 13)])).replicates == ()
     )
-    assert surveyed(survey.iloc[:0]) == Surveyed()
+    assert surveyed(survey.iloc[:0]) == SurveyColumns()
     wages = survey.drop(columns=[name for name in survey if name.startswith("repw")]).assign(
         **{f"wage_wt{k}": 900.0 + k for k in range(12)}
     )
@@ -77,7 +77,7 @@ def test_what_shows_no_variance_is_no_design(survey):
 
 
 def test_init_shows_them_and_they_are_evaluated(survey):
-    text = starting_text(suggest(survey, look_at(survey), ["income"]), Path("x.csv"), Path())
+    text = study_file_text(suggest(survey, look_at(survey), ["income"]), Path("x.csv"), Path())
     study = make_study(tomllib.loads(text), Path())
     assert (study.evaluation.survey, study.evaluation.strata, study.evaluation.psu) == (
         "wgt",

@@ -9,12 +9,12 @@ import pandas as pd
 import pytest
 
 from riskweighted.derivation.derived import derived
-from riskweighted.runs.checked import check_study
+from riskweighted.runs.check_study import check_study
 from riskweighted.runs.derivation import refuse_derived
 from riskweighted.runs.study import make_study
 from riskweighted.sequence.conditions import Condition
 from riskweighted.suggest.columns import look_at
-from riskweighted.suggest.starting import starting_text
+from riskweighted.suggest.study_file import study_file_text
 from riskweighted.suggest.suggestion import suggest
 from riskweighted.suggest.universes import find_universes
 
@@ -100,7 +100,7 @@ def test_a_column_that_has_gaps_itself_tells_by_its_levels_alone():
 
 def study_of(data, targets, tmp_path):
     data.to_csv(tmp_path / "people.csv", index=False)
-    text = starting_text(suggest(data, look_at(data), targets), tmp_path / "people.csv", tmp_path)
+    text = study_file_text(suggest(data, look_at(data), targets), tmp_path / "people.csv", tmp_path)
     return text, make_study(tomllib.loads(text), tmp_path)
 
 
@@ -110,7 +110,7 @@ def test_a_question_of_adults_is_a_rule_of_the_study_that_is_written(tmp_path):
     data["pay"] = data["pay"].where(data["age"] >= 20)
     text, study = study_of(data, ["pay"], tmp_path)
     table = tomllib.loads(text)["synthesizer"]["variables"]["pay"]
-    assert (table["when"], table["otherwise"]) == ("age >= 20", "missing")
+    assert (table["applies_if"], table["else_value"]) == ("age >= 20", "missing")
     assert "age" in study.released(data)
     check_study(study, study.read_data())
 
@@ -129,14 +129,14 @@ def test_a_code_in_the_place_of_a_gap_is_a_rule_of_the_study(tmp_path):
     )
     codes = {"pay": [999_998, 999_999]}
     (rule,) = find_universes(data, ["pay"], ["age", "sex"], codes)
-    assert (rule.when, rule.otherwise, rule.zeros) == ("age >= 20", 999_999, False)
+    assert (rule.when, rule.else_value, rule.zeros) == ("age >= 20", 999_999, False)
     table = derived(data, "pay", released=["age", "sex"], codes=codes)
     assert table[["columns", "rule", "verdict"]].to_numpy().tolist() == [
         [("age",), "universe", "warn"]
     ]
     text, study = study_of(data, ["pay"], tmp_path)
     stated = tomllib.loads(text)["synthesizer"]["variables"]["pay"]
-    assert (stated["when"], stated["otherwise"], stated["codes"]) == (
+    assert (stated["applies_if"], stated["else_value"], stated["codes"]) == (
         "age >= 20",
         999_999,
         [999_998, 999_999, "found"],
@@ -168,11 +168,11 @@ def test_that_a_gift_is_zero_is_for_a_person_to_declare(tmp_path):
     text, study = study_of(data, ["gift", "pay"], tmp_path)
     assert "answered" not in study.released(data)
     refuse_derived(study, data)
-    assert "when" not in tomllib.loads(text)["synthesizer"]["variables"]["gift"]
-    declared = text.replace('# when = "answered != 0"', 'when = "answered != 0"').replace(
-        "# otherwise = 0", "otherwise = 0"
-    )
-    assert tomllib.loads(declared)["synthesizer"]["variables"]["gift"]["otherwise"] == 0
+    assert "applies_if" not in tomllib.loads(text)["synthesizer"]["variables"]["gift"]
+    declared = text.replace(
+        '# applies_if = "answered != 0"', 'applies_if = "answered != 0"'
+    ).replace("# else_value = 0", "else_value = 0")
+    assert tomllib.loads(declared)["synthesizer"]["variables"]["gift"]["else_value"] == 0
 
 
 def test_a_fine_column_that_would_leave_few_alike_is_left_to_be_banded(tmp_path):
@@ -182,5 +182,5 @@ def test_a_fine_column_that_would_leave_few_alike_is_left_to_be_banded(tmp_path)
     text, study = study_of(data.drop(columns="age"), ["pay"], tmp_path)
     assert "born" not in study.released(study.read_data())
     refuse_derived(study, study.read_data())
-    assert "when" not in tomllib.loads(text)["synthesizer"]["variables"]["pay"]
-    assert '# when = "born >= 60"' in text
+    assert "applies_if" not in tomllib.loads(text)["synthesizer"]["variables"]["pay"]
+    assert '# applies_if = "born >= 60"' in text

@@ -11,8 +11,8 @@ import pytest
 from riskweighted.runs.study import make_study
 from riskweighted.sweeps.cells import Outcome, group_cells, identify
 from riskweighted.sweeps.dispatch import run_groups
-from riskweighted.sweeps.grid import Sweep, expand_grid
 from riskweighted.sweeps.scheduling import Pool
+from riskweighted.sweeps.settings_grid import Sweep, expand_grid
 
 pytestmark = pytest.mark.quick
 

@@ -13,10 +13,10 @@ from riskweighted.intruder.world import World
 from riskweighted.runs import work as working
 from riskweighted.runs.memo import Memo, bytes_of
 from riskweighted.runs.study import make_study
-from riskweighted.sampling import fitting
+from riskweighted.sampling import compilation
 from riskweighted.sequence.fit import Fit
-from riskweighted.sweeps import sweep as sweeping, work
-from riskweighted.sweeps.grid import Sweep
+from riskweighted.sweeps import cell_work, sweep as sweeping
+from riskweighted.sweeps.settings_grid import Sweep
 from riskweighted.sweeps.sweep import sweep
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -104,7 +104,7 @@ def calls(monkeypatch):
             fit.alpha.sum(),
         ),
     )
-    count(fitting.CompiledModel, "sample", lambda *_, **__: "fits")
+    count(compilation.CompiledModel, "sample", lambda *_, **__: "fits")
     attributed, told = working.attributed, {}
 
     def once(label, *given):  # what is given away takes longest, and only how often is counted
@@ -170,7 +170,7 @@ def test_what_is_shared_changes_no_result(tmp_path, confidential, monkeypatch):
         "top_coding.quantile": [0.9],
     }
     fast = sweep(Sweep(study, grid), tmp_path / "fast", confidential=confidential, workers=1)
-    monkeypatch.setattr(work, "_memo", Memo(room=0, few=0))
+    monkeypatch.setattr(cell_work, "_memo", Memo(room=0, few=0))
     slow = sweep(Sweep(study, grid), tmp_path / "slow", confidential=confidential, workers=1)
     assert (len(fast.failures), len(slow.failures)) == (0, 0)
     for name in ("results.csv", "definitions.csv"):
@@ -184,7 +184,7 @@ def test_nothing_is_kept_when_a_sweep_has_ended(tmp_path, confidential):
         confidential=confidential,
         workers=1,
     )
-    assert (len(work._memo), work._memo.held) == (0, 0)
+    assert (len(cell_work._memo), cell_work._memo.held) == (0, 0)
 
 
 def test_the_memo_keeps_what_was_used_last_within_its_room():

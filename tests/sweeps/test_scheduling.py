@@ -15,8 +15,8 @@ import pytest
 from riskweighted.common import cluster as clusters
 from riskweighted.common.errors import InputError
 from riskweighted.runs.study import make_study
-from riskweighted.sweeps.grid import Sweep
 from riskweighted.sweeps.scheduling import cluster_pool, local_pool, result_of
+from riskweighted.sweeps.settings_grid import Sweep
 from riskweighted.sweeps.sweep import sweep
 
 SECRET = "91827.6453"
@@ -118,7 +118,7 @@ def test_a_killed_process_is_reported_in_a_line():
 
 STARTED = """
 import multiprocessing, os, sys
-from riskweighted.sweeps.grid import Sweep
+from riskweighted.sweeps.settings_grid import Sweep
 from riskweighted.sweeps.sweep import sweep
 from test_scheduling import GRID, REPETITIONS, SETTINGS, AtFirstCells
 from riskweighted.runs.study import make_study

@@ -8,13 +8,13 @@ import pytest
 from finished_run import chain_data
 
 from riskweighted.common.errors import InputError
-from riskweighted.evaluation.tables import Statistic, by_label
+from riskweighted.evaluation.measure_rows import Statistic, by_label
 from riskweighted.runs import work as working
 from riskweighted.runs.run import run_study
 from riskweighted.runs.study import make_study
-from riskweighted.sweeps import work
+from riskweighted.sweeps import cell_work
 from riskweighted.sweeps.cells import identify
-from riskweighted.sweeps.grid import Sweep, expand_grid
+from riskweighted.sweeps.settings_grid import Sweep, expand_grid
 from riskweighted.sweeps.sweep import sweep
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -24,7 +24,9 @@ SETTINGS = {
     "synthesizer": {
         "name": "sequential",
         "predictors": ["region", "age"],
-        "variables": {"cigs": {"model": "counts", "when": "smoke == 'YES'", "otherwise": -8}},
+        "variables": {
+            "cigs": {"model": "counts", "applies_if": "smoke == 'YES'", "else_value": -8}
+        },
     },
     "weights": {"schemes": ["unweighted", "pairwise"]},
     "sampling": {"chains": 2, "draws": 60, "tune": 50},
@@ -40,7 +42,7 @@ FORMULAS = {"synthesizer.variables.cigs.formula": ["cigs ~ age", "cigs ~ age + r
 def fitted(monkeypatch):
     """The names of the blocks that are fitted."""
     names, fit_tasks = [], working.fit_tasks
-    work.forget()
+    cell_work.forget()
 
     def counted(tasks, *others):
         names.extend(task.name for task in tasks)
@@ -63,11 +65,11 @@ def test_a_setting_of_one_variable_fits_its_blocks_alone_anew(fitted, tmp_path):
 @pytest.mark.long
 @pytest.mark.slow
 def test_cells_are_what_a_run_gives(tmp_path):
-    changed = {**SETTINGS, "weights": {**SETTINGS["weights"], "match": "joint"}}
+    changed = {**SETTINGS, "weights": {**SETTINGS["weights"], "risk_of": "joint"}}
     run = run_study(make_study(changed, tmp_path), tmp_path / "run", confidential=chain_data())
-    plan = Sweep(make_study(SETTINGS, tmp_path), {"weights.match": ["own", "joint"]})
+    plan = Sweep(make_study(SETTINGS, tmp_path), {"weights.risk_of": ["each-variable", "joint"]})
     results = sweep(plan, tmp_path / "out", confidential=chain_data(), workers=1).results
-    joint = results[results["weights.match"] == "joint"]
+    joint = results[results["weights.risk_of"] == "joint"]
     for key in ("mean-risk", "expected-mean-risk", "whack-a-mole", "two-way-mean"):
         table = run.evaluation.utility if key == "two-way-mean" else run.evaluation.risk
         statistic = next(
@@ -78,7 +80,9 @@ def test_cells_are_what_a_run_gives(tmp_path):
         mine = joint[joint["key"] == key].set_index("label")["value"].dropna()
         theirs = by_label(table, statistic).reindex(mine.index)
         np.testing.assert_allclose(mine, theirs, err_msg=key)
-    own = results[(results["weights.match"] == "own") & (results["label"] == "pairwise")]
+    own = results[
+        (results["weights.risk_of"] == "each-variable") & (results["label"] == "pairwise")
+    ]
     assert (
         own["mean_weight"].iloc[0] != joint.loc[joint["label"] == "pairwise", "mean_weight"].iloc[0]
     )
@@ -94,7 +98,8 @@ def test_the_grid_names_settings_of_a_variable(tmp_path):
     ]
     assert formulas == FORMULAS["synthesizer.variables.cigs.formula"]
     assert all(
-        point.study.synthesizer.settings["variables"]["cigs"]["otherwise"] == -8 for point in points
+        point.study.synthesizer.settings["variables"]["cigs"]["else_value"] == -8
+        for point in points
     )
     for name in (
         "synthesizer.variables.nope.formula",

@@ -22,20 +22,20 @@ from riskweighted.commands.main import app
 from riskweighted.commands.sweep import sweep as sweep_command
 from riskweighted.common.errors import InputError, RiskWeightedWarning
 from riskweighted.evaluation.verdicts import overall
-from riskweighted.reports.disclosure import INTERNAL
+from riskweighted.reports.output_rules import INTERNAL
 from riskweighted.reports.sweep_page import sweep_report
-from riskweighted.reports.swept import settings_table
-from riskweighted.reports.verdicts import in_brief
+from riskweighted.reports.sweep_table import settings_table
+from riskweighted.reports.verdict_sentences import brief_sentence
 from riskweighted.runs import work as working
 from riskweighted.runs.run import run_study
 from riskweighted.runs.study import make_study
-from riskweighted.sampling import fitting
+from riskweighted.sampling import compilation
 from riskweighted.sweeps import sweep as sweeping
 from riskweighted.sweeps.cells import Outcome, group_cells, identify
 from riskweighted.sweeps.dispatch import run_groups
-from riskweighted.sweeps.grid import Sweep, expand_grid, load_sweep, value_text
 from riskweighted.sweeps.results import sweep_inputs
 from riskweighted.sweeps.scheduling import Pool
+from riskweighted.sweeps.settings_grid import Sweep, expand_grid, load_sweep, value_text
 from riskweighted.sweeps.sweep import sweep
 
 SECRET = 91827.6453
@@ -72,7 +72,7 @@ def whole(tmp_path_factory, confidential):
 @pytest.fixture
 def samplings(monkeypatch):
     """Calls of the sampler, by the sum of the weights."""
-    sample, seen = fitting.CompiledModel.sample, {"calls": []}
+    sample, seen = compilation.CompiledModel.sample, {"calls": []}
 
     def counted(self, alpha=None, **settings):
         seen["calls"].append(
@@ -80,14 +80,18 @@ def samplings(monkeypatch):
         )  # of a baseline nothing is sampled
         return sample(self, alpha, **settings)
 
-    monkeypatch.setattr(fitting.CompiledModel, "sample", counted)
+    monkeypatch.setattr(compilation.CompiledModel, "sample", counted)
     return seen
 
 
 @pytest.fixture(scope="module")
 def begun(tmp_path_factory, confidential):
     """The working folder of the small sweep, interrupted in its sixth fit."""
-    out, sample, calls = tmp_path_factory.mktemp("begun") / "out", fitting.CompiledModel.sample, []
+    out, sample, calls = (
+        tmp_path_factory.mktemp("begun") / "out",
+        compilation.CompiledModel.sample,
+        [],
+    )
 
     def interrupted(self, alpha=None, **settings):
         calls.append(1)
@@ -96,7 +100,7 @@ def begun(tmp_path_factory, confidential):
         return sample(self, alpha, **settings)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fitting.CompiledModel, "sample", interrupted)
+        patch.setattr(compilation.CompiledModel, "sample", interrupted)
         with pytest.raises(KeyboardInterrupt):
             sweep(Sweep(STUDY, SMALL, 2), out, confidential=confidential, workers=1)
     return out.with_name("out.partial")
@@ -397,18 +401,21 @@ def of_the_file(rows):
 
 def test_what_is_given_away_beyond_inference_stands_first(whole):
     results = at(whole.results, radius=0.3, L=3, repetition=1)
-    of_one = results[results["key"].isin(["disclosure", "guessed"])].set_index(["label", "key"])[
-        "value"
-    ]
+    of_one = results[results["key"].isin(["disclosure", "attack-success"])].set_index(
+        ["label", "key"]
+    )["value"]
     for label in ("unweighted", "marginal", "pairwise"):
         disclosed = of_one[label, "disclosure"]
         converged = results.loc[results["label"] == label, "converged"].all()
         # of a fit that did not converge nothing is said
         assert abs(disclosed) < 0.2 if converged else np.isnan(disclosed)
-        assert 0 <= of_one[label, "guessed"] <= 1
+        assert 0 <= of_one[label, "attack-success"] <= 1
     assert ("confidential", "disclosure") not in of_one.index
     # it follows radius, L and seed
-    assert whole.results.groupby(["label", "key"])["value"].nunique()["unweighted", "guessed"] > 1
+    assert (
+        whole.results.groupby(["label", "key"])["value"].nunique()["unweighted", "attack-success"]
+        > 1
+    )
 
 
 # too short to, and the same in both
@@ -435,7 +442,7 @@ def test_repetition_one_is_what_run_gives(tmp_path, confidential, whole):
         scheme = row.setting.rpartition(" ")[2]
         assert (row.verdict, row.why) == (
             overall(run.verdicts, scheme),
-            in_brief(run.verdicts, scheme, INTERNAL),
+            brief_sentence(run.verdicts, scheme, INTERNAL),
         )
     distances = run.evaluation.utility.query("measure in ['U_m', 'U_a']").set_index(
         ["label", "measure"]
@@ -557,8 +564,10 @@ def test_open_ends_in_a_grid_are_null_in_json():
 
 @pytest.mark.slow
 def test_cells_share_fits_and_compilation(tmp_path, confidential, samplings, monkeypatch):
-    compiled, original = [], fitting._compile
-    monkeypatch.setattr(fitting, "_compile", lambda model: compiled.append(1) or original(model))
+    compiled, original = [], compilation._compile
+    monkeypatch.setattr(
+        compilation, "_compile", lambda model: compiled.append(1) or original(model)
+    )
     grid = {
         "weights.radius": [0.1, 0.3],
         "evaluation.radius": [0.1, 0.2],

@@ -24,7 +24,16 @@ from riskweighted.runs.run import run_study
 from riskweighted.runs.study import make_study
 
 _SMALL = dict.fromkeys(
-    ("mean", "isolated", "largest", "own_value", "named", "group", "not_judged", "not_shown"),
+    (
+        "mean",
+        "isolated",
+        "largest",
+        "max_true_value_copies",
+        "max_identified",
+        "group",
+        "not_judged",
+        "not_shown",
+    ),
     "a few records of a test",
 )
 ACCEPTED = {"accept": _SMALL}  # so few records never show that little is given away
@@ -108,7 +117,7 @@ CHAIN = {
         "predictors": ["region", "age"],
         "variables": {
             "income": {"codes": [-8], "model": "linear-regression", "transform": "log"},
-            "cigs": {"model": "counts", "when": "smoke == 'YES'", "otherwise": -8},
+            "cigs": {"model": "counts", "applies_if": "smoke == 'YES'", "else_value": -8},
         },
     },
     "weights": {"schemes": ["unweighted", "pairwise"]},

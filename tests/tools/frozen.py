@@ -134,7 +134,7 @@ STUDIES: dict[str, dict[str, Any]] = {
             "name": "sequential",
             "predictors": ["region", "age"],
             "variables": {
-                "cigarettes": {"when": "smoke == 'yes'", "otherwise": -8},
+                "cigarettes": {"applies_if": "smoke == 'yes'", "else_value": -8},
                 "wage": {"codes": [-8]},
             },
             "forbidden": ["health == 'bad' and wage > 200000"],

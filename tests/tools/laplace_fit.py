@@ -4,7 +4,7 @@ sampled.
 
 import numpy as np
 
-from riskweighted.contract.layout import as_posterior, layout_of
+from riskweighted.contract.vector_layout import as_posterior, layout_of
 from riskweighted.sampling.laplace import laplace_draws
 from riskweighted.sequence.alphas import alphas_of, functions_of
 from riskweighted.sequence.fit import Fit

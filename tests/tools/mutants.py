@@ -35,14 +35,14 @@ class Mutant(NamedTuple):
 _FAMILIES = "riskweighted/weights/families.py"
 _SCENARIO = "riskweighted/intruder/scenario.py"
 _IDENTIFICATION = "riskweighted/risk/identification.py"
-_EXPECTED = "riskweighted/risk/expected.py"
-_INTERVALS = "riskweighted/utility/intervals.py"
-_COMPARING = "riskweighted/disclosure/comparing.py"
-_COPYING = "riskweighted/disclosure/copying.py"
+_EXPECTED = "riskweighted/risk/expected_identification.py"
+_INTERVALS = "riskweighted/utility/combining_rules.py"
+_COMPARING = "riskweighted/disclosure/comparison.py"
+_COPYING = "riskweighted/disclosure/copy_checks.py"
 _POLICY = "riskweighted/disclosure/policy.py"
 _MATCHING = "riskweighted/risk/matching.py"
 _SHUFFLE = "riskweighted/disclosure/shuffle.py"
-_CENTRING = "riskweighted/sequence/centring.py"
+_CENTRING = "riskweighted/sequence/block_centring.py"
 _BALLS = "tests/intruder tests/risk/test_identification.py"
 
 MUTANTS = (
@@ -112,65 +112,67 @@ MUTANTS = (
         _EXPECTED,
         "(1 + neighbours.within - neighbours.own_inside)",
         "neighbours.within",
-        "tests/risk/test_expected.py",
+        "tests/risk/test_expected_identification.py",
     ),
     Mutant(
         _EXPECTED,
         "np.sqrt(off / (count - 1))",
         "np.sqrt(off / count)",
-        "tests/risk/test_expected.py",
+        "tests/risk/test_expected_identification.py",
     ),
     Mutant(
         _EXPECTED,
         "one_record[in_pattern == 1] = 0.0",
         "one_record[in_pattern == 1] = 0.5",
-        "tests/risk/test_expected.py",
+        "tests/risk/test_expected_identification.py",
     ),
     Mutant(
         _EXPECTED,
         "self.draws * self.risk - size * self.blocks[block]",
         "self.draws * self.risk - self.blocks[block]",
-        "tests/risk/test_expected.py",
+        "tests/risk/test_expected_identification.py",
     ),
     # combining rules and intervals
     Mutant(
         _INTERVALS,
         "q.var(ddof=1) / len(q), kappa * v.mean()",
         "q.var() / len(q), kappa * v.mean()",
-        "tests/utility/test_intervals.py",
+        "tests/utility/test_combining_rules.py",
     ),
     Mutant(
         _INTERVALS,
         "(len(q) - 1) * (1 + within / between) ** 2",
         "len(q) * (1 + within / between) ** 2",
-        "tests/utility/test_intervals.py",
+        "tests/utility/test_combining_rules.py",
     ),
     Mutant(
         _INTERVALS,
         "(1 + 1 / len(q)) * q.var(ddof=1)",
         "(1 - 1 / len(q)) * q.var(ddof=1)",
-        "tests/utility/test_intervals.py",
+        "tests/utility/test_combining_rules.py",
     ),
     Mutant(
         _INTERVALS,
         "(1 - within / between) ** 2",
         "(1 + within / between) ** 2",
-        "tests/utility/test_intervals.py",
+        "tests/utility/test_combining_rules.py",
     ),
-    Mutant(_INTERVALS, "(1 - 2 / t) / r", "1 / r", "tests/utility/test_intervals.py"),
+    Mutant(_INTERVALS, "(1 - 2 / t) / r", "1 / r", "tests/utility/test_combining_rules.py"),
     Mutant(
         _INTERVALS,
         "common / (b - a) + common / (d - c)",
         "2 * common / (b - a)",
-        "tests/utility/test_intervals.py",
+        "tests/utility/test_combining_rules.py",
     ),
     Mutant(
         _INTERVALS,
         "square / (4 * count**2)",
         "square / (2 * count**2)",
-        "tests/utility/test_intervals.py",
+        "tests/utility/test_combining_rules.py",
     ),
-    Mutant(_INTERVALS, "values.std(ddof=1)", "values.std()", "tests/utility/test_intervals.py"),
+    Mutant(
+        _INTERVALS, "values.std(ddof=1)", "values.std()", "tests/utility/test_combining_rules.py"
+    ),
     # ECDF
     Mutant(
         "riskweighted/utility/kernels/merging.py",
@@ -228,25 +230,25 @@ MUTANTS = (
         _COMPARING,
         "variance += float(means.var(ddof=1)) / len(means)",
         "pass",
-        "tests/disclosure/test_comparing.py",
+        "tests/disclosure/test_comparison.py",
     ),
     Mutant(
         _COMPARING,
         "* count / max(count - 1, 1)",
         "",
-        "tests/disclosure/test_comparing.py",
+        "tests/disclosure/test_comparison.py",
     ),
     Mutant(
         _COMPARING,
         "norm.isf(0.05 / large.sum())",
         "norm.isf(0.05)",
-        "tests/disclosure/test_comparing.py",
+        "tests/disclosure/test_comparison.py",
     ),
     Mutant(
         _COMPARING,
         "share * count + 1, count * (1 - share)",
         "share * count + 1, count * (1 - share) + 1",
-        "tests/disclosure/test_comparing.py",
+        "tests/disclosure/test_comparison.py",
     ),
     Mutant(
         "riskweighted/disclosure/hidden.py",
@@ -265,19 +267,19 @@ MUTANTS = (
         _COPYING,
         "        found[asked] - 1, trials",
         "        found[asked], trials",
-        "tests/disclosure/test_copying.py",
+        "tests/disclosure/test_copy_checks.py",
     ),
     Mutant(
         _COPYING,
         "lower, upper = below - share * cell, 1 - below + share * cell",
         "lower, upper = below, 1 - below",
-        "tests/disclosure/test_copying.py",
+        "tests/disclosure/test_copy_checks.py",
     ),
     Mutant(
         _COPYING,
         "counts.second - np.asarray(counts.first) ** 2 / total",
         "counts.second",
-        "tests/disclosure/test_copying.py",
+        "tests/disclosure/test_copy_checks.py",
     ),
     # the gate
     Mutant(

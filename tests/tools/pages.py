@@ -14,7 +14,7 @@ def no_pictures(monkeypatch):
     what is written.
     """
     monkeypatch.setattr(
-        "riskweighted.reports.blocks.inline_svg",
+        "riskweighted.reports.page_blocks.inline_svg",
         lambda figure, key, words: f'<svg aria-label="{escape(words)}"></svg>',
     )
 
@@ -23,7 +23,7 @@ def no_pictures(monkeypatch):
 def without_figures():
     """Pages without the sections that are of figures."""
     from riskweighted.reports import render
-    from riskweighted.reports.blocks import Section
+    from riskweighted.reports.page_blocks import Section
 
     with pytest.MonkeyPatch.context() as patch:
         for name in _OF_FIGURES:

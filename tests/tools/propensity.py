@@ -8,7 +8,7 @@ import statsmodels.api as sm
 from formulaic import model_matrix
 
 from riskweighted.utility import propensity
-from riskweighted.utility.tables import groupings_of
+from riskweighted.utility.contingency_tables import groupings_of
 
 
 def file_propensity(confidential, synthetic, variables, synthesized):

@@ -9,13 +9,13 @@ import pytest
 import riskweighted as rw
 from riskweighted.common.errors import InputError
 from riskweighted.intruder.world import make_world
-from riskweighted.measures.context import Subject
+from riskweighted.measures.context import EvaluationInputs
+from riskweighted.measures.evaluation_settings import EvaluationSettings
 from riskweighted.measures.measure import Estimate
-from riskweighted.measures.settings import EvaluationSettings
 from riskweighted.tuning import scan as scanning
 from riskweighted.tuning.constraints import load, meets
-from riskweighted.tuning.settings import TuningSettings, find_constraint
-from riskweighted.tuning.tables import unreachable
+from riskweighted.tuning.tuning_settings import TuningSettings, find_constraint
+from riskweighted.tuning.tuning_tables import unreachable
 
 DATA = (
     Path(__file__).resolve().parents[2] / "experiments" / "simulation_data" / "nb_mixture_n1000.csv"
@@ -26,7 +26,7 @@ SHORT = {"draws": 100, "tune": 100, "chains": 2}
 
 def scan_of(target, kept, points=(0, 0.2, 0.4, 0.6, 0.8, 1.0)):
     def score(setting, near):
-        return scanning.Point(
+        return scanning.ScannedSetting(
             setting,
             Estimate(target(setting), 0.0),
             Estimate(setting, 0.0),
@@ -56,7 +56,9 @@ def test_a_constraint_that_rises_along_the_path_leaves_what_keeps_it():
     scan = scan_of(lambda t: 0.06 * np.exp(-t), lambda t: 1 + t)
     assert scan.meet(0.05, [1.5]).setting == pytest.approx(np.log(1.2), abs=0.02)
     assert scan.meet(0.03, [1.5]) is None  # the target asks for more than the constraint lets
-    settings = TuningSettings("isolated-risk", 0.03, "mix", keep={"isolated-information": 1.5})
+    settings = TuningSettings(
+        "isolated-risk", 0.03, "mix", constraints={"isolated-information": 1.5}
+    )
     assert unreachable(settings, [scan], [1.0, 1.0]) == (
         "no setting both brings 'isolated-risk' to at most 0.03 and keeps 'isolated-information' "
         "at most 1.5"
@@ -89,7 +91,7 @@ def tuned(counts, synthesizer, unweighted):
     def call(**settings):
         given = {
             "target": "isolated-risk",
-            "at_most": 0.03,
+            "target_max": 0.03,
             "family": "mix",
             "random_seed": 3,
             **SHORT,
@@ -105,7 +107,7 @@ def free(tuned):
 
 
 def isolated_information(fit, counts):
-    isolated = Subject(make_world(counts, SCENARIO), EvaluationSettings()).isolated
+    isolated = EvaluationInputs(make_world(counts, SCENARIO), EvaluationSettings()).isolated
     return rw.influence(fit)["information"].to_numpy()[isolated].sum()
 
 
@@ -118,7 +120,7 @@ def test_without_constraints_none_is_said(free):
 def test_the_information_of_isolated_records_is_kept(free, tuned, counts):
     without = isolated_information(free.fit, counts)
     limit = without / 4
-    found = tuned(keep={"isolated-information": limit})
+    found = tuned(constraints={"isolated-information": limit})
     (row,) = found.constraints.itertuples()
     assert row.constraint == "isolated-information"
     assert row.at_most == limit
@@ -137,7 +139,7 @@ def test_the_information_of_isolated_records_is_kept(free, tuned, counts):
 
 @pytest.mark.slow
 def test_the_largest_disclosure_is_that_of_attribution(tuned, counts):
-    found = tuned(keep={"disclosure-largest": 0.9})
+    found = tuned(constraints={"disclosure-largest": 0.9})
     told = rw.attribution(counts, None, SCENARIO, fit=found.fit, scheme=found.scheme, random_seed=1)
     (row,) = found.constraints.itertuples()
     assert row.kept
@@ -154,7 +156,7 @@ def test_a_constraint_that_no_setting_keeps_is_refused_in_one_line(tuned, name):
         match=rf"^constraint '{name}' cannot be kept at most 0.00001: it goes along 'mix' from "
         r"about [\d.]+ to [\d.]+$",
     ):
-        tuned(keep={name: 0.00001})
+        tuned(constraints={name: 0.00001})
 
 
 def test_one_that_is_not_judged_is_refused(tuned, monkeypatch):
@@ -165,7 +167,7 @@ def test_one_that_is_not_judged_is_refused(tuned, monkeypatch):
     with pytest.raises(
         InputError, match="'disclosure-largest' is not judged on the unweighted fit"
     ):
-        tuned(keep={"disclosure-largest": 0.5})
+        tuned(constraints={"disclosure-largest": 0.5})
 
 
 @pytest.mark.slow
@@ -180,7 +182,7 @@ def test_a_fit_that_breaks_what_the_mode_promised_says_so(tuned, monkeypatch):
         return found + 0.5 if weighted else found
 
     monkeypatch.setattr(constraints, "disclosure_of_copies", beyond)
-    found = tuned(keep={"disclosure-largest": 0.4})
+    found = tuned(constraints={"disclosure-largest": 0.4})
     assert not found.met
     assert not found.constraints["kept"].any()
     assert "Constraint 'disclosure-largest' is NOT kept" in found.why

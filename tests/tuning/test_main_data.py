@@ -5,11 +5,11 @@ import pytest
 
 import riskweighted as rw
 from riskweighted.intruder.world import make_world
-from riskweighted.measures.context import Subject
-from riskweighted.measures.settings import EvaluationSettings
+from riskweighted.measures.context import EvaluationInputs
+from riskweighted.measures.evaluation_settings import EvaluationSettings
 from riskweighted.runs.study import demo_study
 from riskweighted.sequence.modes import modes_of
-from riskweighted.tuning.taught import taught_at_mode, taught_by_fit
+from riskweighted.tuning.information import information_at_mode, information_of_fit
 from riskweighted.weights.match import world_weighting
 
 
@@ -22,7 +22,7 @@ def test_the_isolated_households_are_brought_to_three_hundredths():
         study.read_data(),
         study.scenario,
         target="isolated-risk",
-        at_most=0.03,
+        target_max=0.03,
         draws=400,
         tune=300,
         random_seed=3,
@@ -37,14 +37,14 @@ def test_the_isolated_households_are_brought_to_three_hundredths():
     assert named.loc["uniform(c=0.1)", "target"] == pytest.approx(
         named.loc["mix(t=0)", "target"], rel=0.03
     )
-    deleted = found.families.set_index("family").loc["delete", "loss"]
+    dropped = found.families.set_index("family").loc["drop-riskiest", "loss"]
     # deletion costs no more at equal risk (METHODS section 2.7)
-    assert deleted < found.families["loss"].max()
+    assert dropped < found.families["loss"].max()
 
 
 @pytest.mark.long
 @pytest.mark.slow
-@pytest.mark.parametrize("scheme", ["delete+(q=0.1)", "mix+(t=0.5)"])
+@pytest.mark.parametrize("scheme", ["drop-riskiest+(q=0.1)", "mix+(t=0.5)"])
 def test_what_records_teach_at_the_mode_is_what_chains_say(scheme):
     """Where draws of the normal approximation about the mode, of 131 parameters, give the largest
     record two and three times over.
@@ -52,17 +52,22 @@ def test_what_records_teach_at_the_mode_is_what_chains_say(scheme):
     study = demo_study()
     data, synthesizer = study.read_data(), study.make_synthesizer()
     world = make_world(data, study.scenario)
-    subject, model = Subject(world, EvaluationSettings()), rw.compile_model(synthesizer, data)
+    subject, model = (
+        EvaluationInputs(world, EvaluationSettings()),
+        rw.compile_model(synthesizer, data),
+    )
     sampling = rw.Sampling(draws=300, tune=200, chains=2)
     modes = modes_of(model.sample(random_seed=5, sampling=sampling))
     weights = world_weighting(world, scheme)
     vectors = modes.find(weights)
-    told = taught_at_mode(modes.information(weights, vectors), subject)
-    chains = taught_by_fit(model.sample(weights, random_seed=5, sampling=sampling), subject, 200, 1)
+    told = information_at_mode(modes.information(weights, vectors), subject)
+    chains = information_of_fit(
+        model.sample(weights, random_seed=5, sampling=sampling), subject, 200, 1
+    )
     assert told.isolated == pytest.approx(chains.isolated, rel=0.15)
     assert told.largest == pytest.approx(chains.largest, rel=0.35)
     assert 0 < chains.attributable < 2 * chains.isolated  # whose weights are 0 under a cut
-    if scheme.startswith("delete"):
+    if scheme.startswith("drop-riskiest"):
         drawn = [
             rw.influence(modes.laplace(weights, vectors, 200, np.random.default_rng(seed)))[
                 "information"

@@ -9,10 +9,10 @@ import pytest
 import riskweighted as rw
 from riskweighted.intruder.world import make_world
 from riskweighted.measures.measure import Estimate
-from riskweighted.tuning.scan import Path, Point, Scan
+from riskweighted.tuning.scan import Path, Scan, ScannedSetting
 from riskweighted.tuning.search import _Search
-from riskweighted.tuning.settings import TuningSettings, loss_of
-from riskweighted.tuning.tables import Sampled
+from riskweighted.tuning.tuning_settings import TuningSettings, loss_of
+from riskweighted.tuning.tuning_tables import SampledSetting
 from riskweighted.utility.regressions import checked_regression
 
 
@@ -21,7 +21,7 @@ def scan_of(target, loss, points=(0, 0.2, 0.4, 0.6, 0.8, 1.0), error=0.0):
 
     def score(setting, near):
         scored.append(setting)
-        return Point(
+        return ScannedSetting(
             setting, Estimate(target(setting), 0.0), Estimate(loss(setting), error), np.zeros(1)
         )
 
@@ -106,16 +106,16 @@ def test_losses_are_those_of_the_evaluation(incomes):
     ("measured", "fitted", "best"),
     [
         # far dearer than at the mode: the next family is sampled too
-        ({"power": 0.34, "delete": 0.11}, ["power", "delete"], "delete"),
-        ({"power": 0.34, "delete": 0.50}, ["power", "delete"], "power"),
-        ({"power": 0.08, "delete": 0.11}, ["power"], "power"),  # about as its mode said
+        ({"power": 0.34, "drop-riskiest": 0.11}, ["power", "drop-riskiest"], "drop-riskiest"),
+        ({"power": 0.34, "drop-riskiest": 0.50}, ["power", "drop-riskiest"], "power"),
+        ({"power": 0.08, "drop-riskiest": 0.11}, ["power"], "power"),  # about as its mode said
     ],
 )
 def test_a_fit_far_dearer_than_its_mode_is_compared_with_the_next_family(
     monkeypatch, measured, fitted, best
 ):
     def sampled(search, path, setting):
-        return Sampled(
+        return SampledSetting(
             path.family,
             setting,
             None,
@@ -127,8 +127,8 @@ def test_a_fit_far_dearer_than_its_mode_is_compared_with_the_next_family(
     search = _Search(*[None] * 3, TuningSettings("isolated-risk", 0.03), *[None] * 4)
     scans = {family: SimpleNamespace(path=SimpleNamespace(family=family)) for family in measured}
     points = {
-        family: Point(1.0, Estimate(0.029, 0), Estimate(loss, 0), None)
-        for family, loss in {"power": 0.07, "delete": 0.10}.items()
+        family: ScannedSetting(1.0, Estimate(0.029, 0), Estimate(loss, 0), None)
+        for family, loss in {"power": 0.07, "drop-riskiest": 0.10}.items()
     }
     found = search._sampled(scans, points)
     assert [one.scheme for _, one in found] == fitted

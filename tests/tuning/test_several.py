@@ -7,7 +7,7 @@ import pytest
 import riskweighted as rw
 from riskweighted.common.errors import InputError
 from riskweighted.intruder.world import make_world
-from riskweighted.tuning.settings import TuningSettings, check_measurable, find_target
+from riskweighted.tuning.tuning_settings import TuningSettings, check_measurable, find_target
 
 # short chains
 pytestmark = pytest.mark.filterwarnings("ignore::riskweighted.common.errors.RiskWeightedWarning")
@@ -49,25 +49,25 @@ def isolated_risk(fit, data, scenario):
 @pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("target", "variables", "at_most"),
+    ("target", "variables", "target_max"),
     [("isolated-risk", ["income", "smoke"], 0.012), ("isolated-risk(income)", ["income"], 0.018)],
 )
 def test_a_target_of_the_file_or_of_a_variable_is_met(
-    chain, data, unweighted, target, variables, at_most
+    chain, data, unweighted, target, variables, target_max
 ):
     tuned = rw.tune(
         chain,
         data,
         SCENARIO,
         target=target,
-        at_most=at_most,
+        target_max=target_max,
         family="mix",
         fit=unweighted,
         random_seed=2,
         **SHORT,
     )
     scenario = rw.Scenario(known=["area"], synthetic=variables, radius={"income": 0.2})
-    assert isolated_risk(unweighted, data, scenario) > at_most
+    assert isolated_risk(unweighted, data, scenario) > target_max
     assert tuned.met
     assert tuned.reached == pytest.approx(isolated_risk(tuned.fit, data, scenario), rel=0.05)
     assert list(tuned.alpha) == ["income", "smoke"]
@@ -86,7 +86,7 @@ def test_what_a_target_may_name(data):
             "isolated-risk(smoke)",
             0.1,
             loss="two-way-mean",
-            keep={"disclosure-largest(income)": 0.1},
+            constraints={"disclosure-largest(income)": 0.1},
         ),
         world,
     )
@@ -105,7 +105,7 @@ def test_what_a_target_may_name(data):
         with pytest.raises(InputError, match=f"target .*{named}"):
             check_measurable(TuningSettings(target, 0.1), world)
         with pytest.raises(InputError, match=f"constraint .*{named}"):
-            check_measurable(TuningSettings("isolated-risk", 0.1, keep={target: 0.1}), world)
+            check_measurable(TuningSettings("isolated-risk", 0.1, constraints={target: 0.1}), world)
     for target in ("quantile", "mean", "one-way-table", "expected-records-over"):
         with pytest.raises(InputError, match=f"'{target}' is no target"):
             find_target(target)

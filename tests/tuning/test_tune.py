@@ -14,9 +14,9 @@ from small_graph import PoissonGraph
 import riskweighted as rw
 from riskweighted.common.errors import InputError
 from riskweighted.intruder.world import make_world
-from riskweighted.risk.expected import isolated_records, top_values
+from riskweighted.risk.expected_identification import isolated_records, top_values
 from riskweighted.risk.identification import confidential_risk
-from riskweighted.tuning.settings import find_target
+from riskweighted.tuning.tuning_settings import find_target
 
 DATA = (
     Path(__file__).resolve().parents[2] / "experiments" / "simulation_data" / "nb_mixture_n1000.csv"
@@ -48,7 +48,7 @@ def isolated(counts, synthesizer, unweighted):
         counts,
         SCENARIO,
         target="isolated-risk",
-        at_most=0.015,
+        target_max=0.015,
         fit=unweighted,
         random_seed=3,
         **SHORT,
@@ -109,7 +109,7 @@ def test_the_grid_has_the_figures_of_the_methods(grid):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("family", ["mix", "delete"])
+@pytest.mark.parametrize("family", ["mix", "drop-riskiest"])
 def test_it_ends_where_a_fine_scan_of_the_exact_posterior_does(
     family, counts, synthesizer, unweighted, grid
 ):
@@ -118,7 +118,7 @@ def test_it_ends_where_a_fine_scan_of_the_exact_posterior_does(
         counts,
         SCENARIO,
         target="isolated-risk",
-        at_most=0.015,
+        target_max=0.015,
         family=family,
         fit=unweighted,
         random_seed=3,
@@ -160,8 +160,8 @@ def test_the_result_says_what_was_done(isolated, counts, unweighted):
 def test_the_frontier_holds_every_family_the_references_and_the_fits(isolated):
     frontier = isolated.frontier
     curves = frontier[(frontier["kind"] == "plug-in") & ~frontier["reference"]]
-    assert set(curves["family"]) == {"mix", "power", "delete"}
-    assert {"marginal", "pairwise", "delete(q=0.05)", "uniform(c=0.1)"} <= set(
+    assert set(curves["family"]) == {"mix", "power", "drop-riskiest"}
+    assert {"marginal", "pairwise", "drop-riskiest(q=0.05)", "uniform(c=0.1)"} <= set(
         frontier.loc[frontier["reference"], "scheme"]
     )
     for _, rows in curves.groupby("family"):
@@ -198,15 +198,15 @@ def test_the_mode_says_what_the_posterior_does(isolated, grid, counts):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("target", "at_most", "family"), [("lipschitz", 2.0, "uniform"), ("information", 0.5, "mix")]
+    ("target", "target_max", "family"), [("lipschitz", 2.0, "uniform"), ("information", 0.5, "mix")]
 )
-def test_targets_of_influence(target, at_most, family, counts, synthesizer, unweighted):
+def test_targets_of_influence(target, target_max, family, counts, synthesizer, unweighted):
     found = rw.tune(
         synthesizer,
         counts,
         SCENARIO,
         target=target,
-        at_most=at_most,
+        target_max=target_max,
         family=family,
         fit=unweighted,
         random_seed=3,
@@ -216,7 +216,7 @@ def test_targets_of_influence(target, at_most, family, counts, synthesizer, unwe
     table = rw.influence(found.fit)
     measured = table["lipschitz"].max() if target == "lipschitz" else table["information"].sum()
     assert found.reached == pytest.approx(measured)
-    assert found.reached == pytest.approx(at_most, rel=0.15)
+    assert found.reached == pytest.approx(target_max, rel=0.15)
     assert 1 <= found.fits <= 2
 
 
@@ -227,7 +227,7 @@ def test_nothing_is_weighted_where_nothing_need_be(counts, synthesizer, unweight
         counts,
         SCENARIO,
         target="isolated-risk",
-        at_most=0.04,
+        target_max=0.04,
         family="mix",
         fit=unweighted,
         random_seed=1,
@@ -254,7 +254,7 @@ def test_a_target_that_is_not_reached_says_what_is(counts, synthesizer, unweight
             counts,
             SCENARIO,
             target="isolated-risk",
-            at_most=0.001,
+            target_max=0.001,
             family="mix",
             fit=unweighted,
             random_seed=1,
@@ -263,7 +263,7 @@ def test_a_target_that_is_not_reached_says_what_is(counts, synthesizer, unweight
 
 def call(counts, fit=None, **settings):
     synthesizer = rw.load_synthesizer("negative-binomial")("outcome ~ 1", components=1)
-    given = {"target": "isolated-risk", "at_most": 0.02, **settings}
+    given = {"target": "isolated-risk", "target_max": 0.02, **settings}
     return rw.tune(synthesizer, counts, SCENARIO, fit=fit, **given)
 
 
@@ -290,35 +290,41 @@ def call(counts, fit=None, **settings):
         (
             {"family": "marginal"},
             "family 'marginal' has no parameter to tune; valid for 'isolated-risk' are 'mix', "
-            "'power', 'delete'",
+            "'power', 'drop-riskiest'",
         ),
         ({"family": "unweighted"}, "no parameter"),
         ({"family": "3-way"}, "no parameter"),
         ({"family": "nobody's"}, "unknown family"),
-        ({"at_most": 0}, "at_most must be a number > 0, got 0"),
-        ({"at_most": 5}, "must be below 1, as it is a probability .*got 5"),
-        ({"at_most": -1}, "at_most must be a finite number >= 0"),
-        ({"at_most": float("nan")}, "at_most"),
-        ({"at_most": "much"}, "at_most"),
+        ({"target_max": 0}, "target_max must be a number > 0, got 0"),
+        ({"target_max": 5}, "must be below 1, as it is a probability .*got 5"),
+        ({"target_max": -1}, "target_max must be a finite number >= 0"),
+        ({"target_max": float("nan")}, "target_max"),
+        ({"target_max": "much"}, "target_max"),
         ({"loss": "beauty"}, "loss must be one of 'U_m', 'overlap'"),
         ({"loss": "overlap"}, "give regression and coefficient"),
         (
             {"target": "disclosure-largest"},
             "'disclosure-largest' is no target: no family of weights is sure to lower it; .* in "
-            "keep",
+            "constraints",
         ),
         (
-            {"keep": {"beauty": 1}},
+            {"constraints": {"beauty": 1}},
             "constraint must be one of 'disclosure-largest', .* or another measure's key, got "
             "'beauty'",
         ),
         (
-            {"keep": {"mean-risk": 0.1}},
+            {"constraints": {"mean-risk": 0.1}},
             "'mean-risk' is no constraint: the mean of the expected risk hardly moves",
         ),
-        ({"keep": {"information": 0}}, "keep.information must be a number > 0, got 0"),
-        ({"keep": {"information": "much"}}, "keep.information must be a finite number"),
-        ({"keep": ["information"]}, "keep must be a table of limits by measure"),
+        (
+            {"constraints": {"information": 0}},
+            "constraints.information must be a number > 0, got 0",
+        ),
+        (
+            {"constraints": {"information": "much"}},
+            "constraints.information must be a finite number",
+        ),
+        ({"constraints": ["information"]}, "constraints must be a table of limits by measure"),
         ({"risk_draws": 0}, "risk_draws"),
         (
             {"draws": 100, "chains": 1, "risk_draws": 101},
@@ -348,14 +354,14 @@ def test_ties_at_the_cut_are_all_isolated():
     assert isolated_records(np.linspace(0, 1, 41)).sum() == 3  # ceil(.05 n)
     assert top_values(np.arange(101.0)).sum() == 2
     assert top_values(np.ones(50)).all()
-    assert set(find_target("isolated-risk").families) == {"mix", "power", "delete"}
+    assert set(find_target("isolated-risk").families) == {"mix", "power", "drop-riskiest"}
 
 
 def test_what_is_walked_where_no_family_is_named():
     """Bent models lower what is guessed; centred ones limit what a record teaches, by no cut that
     moves with the data.
     """
-    assert set(find_target("isolated-risk").walked) == {"mix", "power", "delete"}
+    assert set(find_target("isolated-risk").walked) == {"mix", "power", "drop-riskiest"}
     assert set(find_target("isolated-information-mean").walked) == {
         "mix+",
         "power+",
@@ -379,7 +385,7 @@ def test_a_search_of_information_walks_centred_families(counts, synthesizer, unw
         counts,
         SCENARIO,
         target="largest-information",
-        at_most=0.02,
+        target_max=0.02,
         fit=unweighted,
         random_seed=3,
         **SHORT,
@@ -407,7 +413,7 @@ def test_a_model_that_cannot_be_centred_at_a_mode_is_searched_uncentred(counts):
     half = rw.influence(unweighted)["information"].sum() / 2
     asked = {
         "target": "information",
-        "at_most": half,
+        "target_max": half,
         "fit": unweighted,
         "draws": 200,
         "tune": 200,
@@ -428,10 +434,18 @@ def test_a_model_that_cannot_be_centred_at_a_mode_is_searched_uncentred(counts):
 def test_centred_families_limit_what_is_learned_and_leave_the_model_straight(
     counts, synthesizer, unweighted
 ):
-    asked = {"target": "information", "at_most": 0.5, "fit": unweighted, "random_seed": 3, **SHORT}
+    asked = {
+        "target": "information",
+        "target_max": 0.5,
+        "fit": unweighted,
+        "random_seed": 3,
+        **SHORT,
+    }
     centred = rw.tune(synthesizer, counts, SCENARIO, family="mix+", **asked)
     assert centred.met
     assert next(iter(centred.fit.blocks.values())).centring is not None
     assert centred.scheme.startswith("mix+(")
     with pytest.raises(InputError, match="as it would find a stranger"):
-        rw.tune(synthesizer, counts, SCENARIO, target="isolated-risk", at_most=0.01, family="mix+")
+        rw.tune(
+            synthesizer, counts, SCENARIO, target="isolated-risk", target_max=0.01, family="mix+"
+        )

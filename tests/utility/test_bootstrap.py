@@ -6,7 +6,7 @@ from scipy import stats
 
 from riskweighted.common.errors import InputError
 from riskweighted.common.value_counts import ValueCounts
-from riskweighted.measures.settings import EvaluationSettings
+from riskweighted.measures.evaluation_settings import EvaluationSettings
 from riskweighted.utility.bootstrap import bootstrap_means, bootstrap_quantiles, pooled_bootstrap
 
 

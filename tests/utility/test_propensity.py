@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from riskweighted.utility.tables import groupings_of
+from riskweighted.utility.contingency_tables import groupings_of
 from tests.tools.propensity import file_propensity, formula_pmse
 
 pytestmark = pytest.mark.versions

@@ -10,7 +10,7 @@ from surveyed import file
 
 import riskweighted as rw
 from riskweighted.common.errors import InputError
-from riskweighted.utility.intervals import combine_partially_synthetic
+from riskweighted.utility.combining_rules import combine_partially_synthetic
 from riskweighted.utility.regressions import (
     analyse,
     checked_analysis,

@@ -5,13 +5,13 @@ import pytest
 
 import riskweighted as rw
 from riskweighted.common.errors import InputError
-from riskweighted.disclosure.anew import Weighting
+from riskweighted.disclosure.leave_one_out_weights import Weighting
 from riskweighted.disclosure.refits import refit_without
 from riskweighted.intruder.world import make_world
-from riskweighted.risk.expected import expected_risk
+from riskweighted.risk.expected_identification import expected_risk
 from riskweighted.runs import examples
-from riskweighted.weights.names import parse_scheme
-from riskweighted.weights.schemes import in_order
+from riskweighted.weights.scheme_names import parse_scheme
+from riskweighted.weights.schemes import order_schemes
 
 SCHEME = "reweighted(by=risk, of=marginal)"
 
@@ -19,7 +19,7 @@ SCHEME = "reweighted(by=risk, of=marginal)"
 @pytest.mark.quick
 def test_the_scheme_as_text():
     assert parse_scheme("reweighted(of=marginal, by=risk)").text == SCHEME
-    assert in_order([SCHEME, "unweighted", "marginal"])[-1] == SCHEME
+    assert order_schemes([SCHEME, "unweighted", "marginal"])[-1] == SCHEME
     for schemes, says in [
         ([SCHEME, "marginal"], "name 'unweighted'"),
         (["unweighted", SCHEME], "name 'marginal'"),
@@ -28,7 +28,7 @@ def test_the_scheme_as_text():
         (["reweighted(by=Delta)"], "'by' is that of"),
     ]:
         with pytest.raises(InputError, match=says):
-            in_order([parse_scheme(scheme).text for scheme in schemes])
+            order_schemes([parse_scheme(scheme).text for scheme in schemes])
 
 
 def test_weights_fall_where_the_expected_risk_rises():

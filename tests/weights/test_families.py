@@ -46,7 +46,7 @@ def test_weights_made_of_the_risk(confidential):
     np.testing.assert_allclose(
         weights("mix", confidential, t=1), rw.marginal_weights(confidential, SCENARIO)
     )
-    deleted = weights("delete", confidential, q=0.1)
+    deleted = weights("drop-riskiest", confidential, q=0.1)
     assert set(deleted) == {0.0, 1.0}
     assert 1 <= (deleted == 0).sum() <= 6
     assert risk[deleted == 0].min() > risk[deleted == 1].max()
@@ -57,7 +57,7 @@ def test_weights_by_the_share_of_the_others_that_are_near(confidential):
     near = np.abs(jobs - jobs[:, None]) <= 0.2 * jobs[:, None]
     same = area == area[:, None]
     expected = ((near & same).sum(axis=1) - 1) / (same.sum(axis=1) - 1)
-    np.testing.assert_allclose(weights("others", confidential), expected)
+    np.testing.assert_allclose(weights("others-in-ball", confidential), expected)
 
 
 def test_weights_made_of_the_unweighted_fit(confidential, fit):
@@ -95,7 +95,7 @@ def test_weights_made_of_a_weighted_fit(confidential, fit):
         ("uniform", {}, "needs its setting c"),
         ("uniform", {"c": 1.5}, "at most 1"),
         ("uniform", {"c": -0.1}, ">= 0"),
-        ("delete", {"share": 0.1}, "no setting 'share'; valid are q"),
+        ("drop-riskiest", {"share": 0.1}, "no setting 'share'; valid are q"),
         ("marginal", {"c": 0.1}, "scheme 'marginal' has no setting 'c'"),
         ("lipschitz", {}, "made of a fit of the unweighted model: pass fit"),
         ("reweighted", {}, "made of a fit of the weighted model: pass fit"),

@@ -15,7 +15,7 @@ from riskweighted.weights.by_scheme import own_weights
 from riskweighted.weights.schemes import scheme_alpha
 
 pytestmark = pytest.mark.filterwarnings("ignore::riskweighted.common.errors.SingletonWarning")
-SCHEMES = ["marginal+", "pairwise+", "3-way+", "power+(g=0.5)", "mix+(t=0.5)", "others+"]
+SCHEMES = ["marginal+", "pairwise+", "3-way+", "power+(g=0.5)", "mix+(t=0.5)", "others-in-ball+"]
 
 
 def households(seed=0, n=60):
@@ -39,7 +39,7 @@ LEVELS = rw.Scenario(known="group", synthetic="kind")
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize("scheme", [*SCHEMES, "delete+(q=0.1)"])
+@pytest.mark.parametrize("scheme", [*SCHEMES, "drop-riskiest+(q=0.1)"])
 @pytest.mark.parametrize(
     "scenario",
     [SCENARIO, LEVELS, rw.Scenario(known="group", synthetic="income", radius=0.2, boundary="open")],

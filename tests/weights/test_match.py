@@ -71,7 +71,9 @@ def test_pairwise_own_is_the_default_and_stands_on_the_index():
     data = people()
     found = rw.match_weights(data, scenario)
     assert found.index.equals(data.index)
-    pd.testing.assert_frame_equal(found, rw.match_weights(data, scenario, "pairwise", "own"))
+    pd.testing.assert_frame_equal(
+        found, rw.match_weights(data, scenario, "pairwise", "each-variable")
+    )
     alone = rw.Scenario(known="sex", synthetic="age", radius=5, radius_kind="absolute")
     pd.testing.assert_series_equal(
         found["age"], rw.pairwise_weights(data, alone), check_names=False
@@ -136,7 +138,7 @@ def test_subsets_have_a_box_each_in_the_order_of_the_scenario():
 
 def test_one_variable_is_what_it_always_was():
     data, one = people(), rw.Scenario(known="sex", synthetic="income")
-    for match in ("own", "joint", [["income"]]):
+    for match in ("each-variable", "joint", [["income"]]):
         found = rw.match_weights(data, one, "pairwise", match)
         pd.testing.assert_series_equal(
             found["income"], rw.pairwise_weights(data, one), check_names=False
@@ -214,7 +216,10 @@ def test_the_patterns_are_found_once():
 @pytest.mark.parametrize(
     ("match", "message"),
     [
-        ("all", "match must be 'own', 'joint' or a list of lists of variables, got 'all'"),
+        (
+            "all",
+            "risk_of must be 'each-variable', 'joint' or a list of lists of variables, got 'all'",
+        ),
         (3, "got 3"),
         (None, "got None"),
         (["income", "job", "age"], "list of lists"),

@@ -11,7 +11,7 @@ from riskweighted.common.errors import InputError
 from riskweighted.intruder.world import make_world
 from riskweighted.weights.adjust import running_weights
 from riskweighted.weights.match import world_functions, world_weights
-from riskweighted.weights.of_fit import scored
+from riskweighted.weights.of_fit import find_scored
 
 UNITS = rw.Units(id="person", time="year", unit_level=["wealth"])
 SCENARIO = rw.Scenario(known=["year"], synthetic=["wage"], radius=0.2)
@@ -89,7 +89,7 @@ def test_scores_of_first_and_later_waves_add_up_in_parameters_of_their_own():
     function = world_functions(world, scheme, fit=both)["wage"]
     own = [function.at(np.array([row]), many["wage"][[row]])[0, 0] for row in range(0, 400, 7)]
     assert own == pytest.approx(alpha[:400:7], abs=1e-7)
-    parts, vectors = scored(both, "wage", "bounded")
+    parts, vectors = find_scored(both, "wage", "bounded")
     assert [part.places.stop for part in parts][-1] == vectors.shape[1]
     weighted = pd.DataFrame(alpha[:, None] * vectors).groupby(many["person"].to_numpy()).sum()
     lengths = np.linalg.norm(weighted, axis=1)
@@ -115,7 +115,7 @@ def test_the_scores_of_the_members_up_to_each_add_up_to_the_bound_at_most(data, 
     alpha = world_weights(make_world(data, SCENARIO, UNITS), f"bounded(b={bound})", fit=fit)[
         "wage"
     ].to_numpy()
-    _, vectors = scored(fit, "wage", "bounded")
+    _, vectors = find_scored(fit, "wage", "bounded")
     of = UNITS.check(data)
     total, lengths = np.zeros((len(of.sizes), vectors.shape[1])), np.empty(len(data))
     for rows in of.by_position:

@@ -17,8 +17,8 @@ from riskweighted.runs.sections import WeightSettings
 from riskweighted.weights import kway as weights
 from riskweighted.weights.adjust import adjust_weights, equalize_weights, risk_weights
 from riskweighted.weights.kway import kway_weights, marginal_weights, pairwise_weights
-from riskweighted.weights.names import parse_scheme, scheme_text
-from riskweighted.weights.schemes import in_order, scheme_weights
+from riskweighted.weights.scheme_names import parse_scheme, scheme_text
+from riskweighted.weights.schemes import order_schemes, scheme_weights
 
 # toy data are small
 pytestmark = [pytest.mark.filterwarnings("ignore::riskweighted.common.errors.FlatWeightsWarning")]
@@ -287,7 +287,7 @@ def test_an_unknown_scheme_is_refused(scheme):
         ("lipschitz-target(D=0)", "gives every record weight zero"),
         (
             "marginal(c=0.1)",
-            "has no setting 'c'; schemes with settings are mix, power, delete, uniform",
+            "has no setting 'c'; schemes with settings are mix, power, drop-riskiest, uniform",
         ),
         ("uniform(c=0.1, of=marginal)", "has no setting 'of'"),
         ("lipschitz", "is made of a fit of the unweighted model"),
@@ -317,27 +317,27 @@ def test_a_scheme_has_one_text():
 
 def test_schemes_come_after_those_they_are_made_of():
     given = ["reweighted(of=mix(t=0.5))", "lipschitz-target(D=3)", "mix(t=0.5)", "unweighted"]
-    assert in_order(given) == [
+    assert order_schemes(given) == [
         "mix(t=0.5)",
         "unweighted",
         "reweighted(of=mix(t=0.5))",
         "lipschitz-target(D=3)",
     ]
     with pytest.raises(InputError, match="made of the fit of 'unweighted': name 'unweighted'"):
-        in_order(["lipschitz", "marginal"])
+        order_schemes(["lipschitz", "marginal"])
     with pytest.raises(InputError, match="'lipschitz' is made of a fit itself"):
-        in_order(["reweighted(of=lipschitz)", "lipschitz", "unweighted"])
+        order_schemes(["reweighted(of=lipschitz)", "lipschitz", "unweighted"])
     for one, other in (
         ("2-way", "pairwise"),
         ("lipschitz", "lipschitz(c=1, g=0)"),
         ("reweighted", "reweighted(of=marginal)"),
     ):
         with pytest.raises(InputError, match="are the same"):
-            in_order(["unweighted", "marginal", one, other])
+            order_schemes(["unweighted", "marginal", one, other])
     with pytest.raises(InputError, match="unknown weighting scheme 'nope'"):
-        in_order(["reweighted(of=nope)"])
+        order_schemes(["reweighted(of=nope)"])
     with pytest.raises(InputError, match="made of the fit of 'marginal'"):
-        in_order(["reweighted", "unweighted"])
+        order_schemes(["reweighted", "unweighted"])
 
 
 def test_a_cluster_has_the_smallest_weight_of_its_members():

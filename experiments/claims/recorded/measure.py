@@ -48,7 +48,7 @@ SCHEMES: dict[str, tuple[str, dict[str, float]]] = {
     "marginal": ("marginal", {}),
     "pairwise": ("pairwise", {}),
     "uniform .1": ("uniform", {"c": 0.1}),
-    "delete 5 %": ("delete", {"q": 0.05}),
+    "delete 5 %": ("drop-riskiest", {"q": 0.05}),
 }
 SHOWN = {
     "mean risk": 4,

@@ -8,12 +8,12 @@ import numpy as np
 
 from riskweighted.common.jit import kernel
 
-__all__ = ["SHORT", "Line", "count_held", "deal", "find_places"]
+__all__ = ["SHORT", "SortedValues", "count_held", "deal", "find_places"]
 
 SHORT = 64  # numbers at the most in a cell that is sorted by insertion
 
 
-class Line(NamedTuple):
+class SortedValues(NamedTuple):
     """Numbers sorted within cells.
 
     ``values`` (n,); ``order`` (n,): whose each of them is; ``begin`` (C + 1,): places of the cells,
@@ -26,7 +26,7 @@ class Line(NamedTuple):
 
 
 @kernel
-def deal(values: np.ndarray, cell: np.ndarray, begin: np.ndarray) -> Line:
+def deal(values: np.ndarray, cell: np.ndarray, begin: np.ndarray) -> SortedValues:
     """Values (n,) dealt into their cells; those of cells of up to `SHORT` are sorted, the others in
     the order of the records.
     """
@@ -47,11 +47,11 @@ def deal(values: np.ndarray, cell: np.ndarray, begin: np.ndarray) -> Line:
                 dealt[free], order[free] = dealt[free - 1], order[free - 1]
                 free -= 1
             dealt[free], order[free] = value, record
-    return Line(dealt, order, begin)
+    return SortedValues(dealt, order, begin)
 
 
 @kernel
-def find_places(candidates: Line, ends: Line, past: bool) -> np.ndarray:
+def find_places(candidates: SortedValues, ends: SortedValues, past: bool) -> np.ndarray:
     """For each of the sorted ends (n,) of n balls the first place in its cell of a candidate that
     is not below it, (n,).
 
@@ -72,7 +72,7 @@ def find_places(candidates: Line, ends: Line, past: bool) -> np.ndarray:
 
 
 @kernel
-def count_held(lower: Line, upper: Line) -> np.ndarray:
+def count_held(lower: SortedValues, upper: SortedValues) -> np.ndarray:
     """Number of balls of its cell that hold the lower end of each ball, (n,) by record; one walk
     through both ends of a cell's balls.
     """
