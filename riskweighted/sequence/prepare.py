@@ -28,7 +28,7 @@ from riskweighted.sequence.declared import (
     recoding_of,
     units_of,
 )
-from riskweighted.sequence.edit_rules import ON_BROKEN
+from riskweighted.sequence.edit_rules import VIOLATIONS
 from riskweighted.sequence.learning import input_matrix, make_scores
 from riskweighted.sequence.many_levels import FEWEST, questions_of, spread_of_effects
 from riskweighted.sequence.members import make_members
@@ -141,7 +141,7 @@ def _of_chain(
         held = units.check(confidential, chain.variables)
         rules = make_unit_rules(units, chain, confidential, held)
         members = make_members(units, held, confidential, recipes, chain.variables, totals, rules)
-        if rules.violations != ON_BROKEN[0]:
+        if rules.violations != VIOLATIONS[0]:
             for name, left in aside.items():
                 left |= rules.left_out(confidential, held, name)
     prepared = PreparedSequence(
