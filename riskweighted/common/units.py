@@ -174,9 +174,9 @@ class Units:
         Examples
         --------
         >>> units = rw.Units(id="house", coarsen={"relation": {"other": ["cousin", "lodger"]}})
-        >>> people = pd.DataFrame({"house": [7, 7], "relation": ["head", "lodger"]})
+        >>> people = pd.DataFrame({"house": [7] * 3, "relation": ["head", "lodger", "cousin"]})
         >>> units.coarsened(people)["relation"].tolist()
-        ['head', 'other']
+        ['head', 'other', 'other']
         """
         levels = {name: merged for name, merged in self.coarsen.items() if name != _MOST}
         require_columns(confidential, list(levels), "confidential data (units.coarsen)")

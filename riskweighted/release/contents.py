@@ -70,7 +70,6 @@ SIDECAR = "variables.toml"
 _LABEL = "SYNTHETIC DATA"  # SAS keeps 40 characters of a label
 _LONGEST_UNIT = 40
 _NEW_NUMBERS = "new numbers"  # the status of such a column in the codebook
-_COMPUTED = "computed"  # that of a total of units
 # in the manifest; packs that do not say so keep the order of the file
 ROWS = "in one random order, the same in every dataset"
 
@@ -175,7 +174,7 @@ class Contents:
         ] = _NEW_NUMBERS
         if run.study.units is not None:
             totals = [for_spreadsheet(name) for name in run.study.units.totals]
-            book.loc[book["variable"].isin(totals), "status"] = _COMPUTED
+            book.loc[book["variable"].isin(totals), "status"] = "computed"
             said = [_in_units(run.study.units, name) for name in datasets[0]]
             book = with_columns(book, {"in units": said})
         # as they were rounded
