@@ -18,6 +18,7 @@ import pandas as pd
 import riskweighted as rw
 from riskweighted.common.errors import RiskWeightedWarning
 from riskweighted.contract.drawn_columns import spread_draws
+from riskweighted.disclosure import members
 from riskweighted.disclosure.members import known_by_others, told_of
 from riskweighted.disclosure.own_fit import CopyDraws, leave_out, terms_of
 from riskweighted.disclosure.refits import refit_without
@@ -148,6 +149,8 @@ def refits(path):
     terms = np.column_stack([terms_of(fit, theta, "wage") for theta in thetas])
     drawn = CopyDraws(np.empty((0, 0, DRAWS)), {"wage": terms}, None)
     without = leave_out(fit, world, drawn, None, of.unit)
+    # so fine a grid that two of them give the same masses
+    members._OWN, members._OF_COLUMN = 100, 100
     # from the unit on which the posterior depends least to that on which it does most
     order = np.argsort(without.weights.std(axis=1)[np.unique(of.unit, return_index=True)[1]])
 

@@ -106,7 +106,7 @@ def test_disclosure_to_a_member_stands_beside_that_to_others_with_its_definition
     table = summary_table(run, short=True)
     (row,) = (row for row in table.rows if row[0].startswith("Disclosure to a member of the unit"))
     told = run.tables["disclosure"].set_index("group")
-    assert float(row[1][1]) == pytest.approx(told.loc["inside", "D"], abs=1e-4)
+    assert float(row[1][1]) == pytest.approx(told.loc["inside", "D"], abs=1e-3)
     assert "all other values of its unit" in row[2]
     assert "Disclosure to a member of the unit" in render_report(run, internal=True)
     study = make_study(SETTINGS, run.folder.parent)
@@ -116,9 +116,9 @@ def test_disclosure_to_a_member_stands_beside_that_to_others_with_its_definition
 
 
 def test_each_of_several_intruders_is_judged_by_units(run):
-    """Households are exchanged whole whatever is known, so that the closer look discloses less."""
+    """Who finds fewer values near guesses fewer."""
     told = run.tables["intruder_disclosure"]
-    told = told[told["group"].isin(["all", "inside"])].set_index(["intruder", "group", "variables"])
+    told = told[told["release"] == "shuffled"].set_index(["intruder", "group", "variables"])
     for group, variables in (("all", "rent and age"), ("inside", "age")):
         guessed = [told.loc[(name, group, variables), "with"] for name in ("neighbour", "kin")]
         assert guessed[0] > guessed[1] > 0
