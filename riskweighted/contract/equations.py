@@ -180,13 +180,10 @@ class Regression(ABC):
             values = self.values(theta, Predictors(pt.as_tensor(prepared.rows), prepared.which))
             total = (alpha * InGraph(values).log_density(prepared.y)).sum()
         of_parts = (len(values.parts),) if isinstance(values, Mix) else (-1,)
-        monitored = [name for name in theta if theta[name].type.shape[:1] != of_parts]
+        same = [name for name in theta if theta[name].type.shape[:1] != of_parts]
+        monitored = tuple(same or theta)
         return Blueprint(
-            model,
-            total,
-            lambda weights: {"alpha": weights},
-            tuple(monitored or theta),
-            len(prepared.y),
+            model, total, lambda weights: {"alpha": weights}, monitored, len(prepared.y)
         )
 
     def distribution(self, theta: Draw, prepared: _Prepared) -> Any:

@@ -148,9 +148,9 @@ def _modelled(variable: str, model: str, table: Mapping[str, Any]) -> str:
     are where they are not given; "" where it is the variable itself, or the model has no transform.
     """
     made = load_synthesizer(model) if model else None
-    usual: dict[str, Any] = (
-        {field.name: field.default for field in fields(made)} if is_dataclass(made) else {}
-    )
+    usual: dict[str, Any] = {}
+    if is_dataclass(made):
+        usual = {field.name: field.default for field in fields(made)}
     settings = usual | dict(table)
     if "transform" not in usual:
         return ""

@@ -66,7 +66,11 @@ def through_jax(
 
     `centring`: the density less a term of its intervals is made too.
     """
-    if type(synthesizer).build is not Regression.build or _holds_more(blueprint.model):
+    if (
+        type(synthesizer).build is not Regression.build
+        or _holds_more(blueprint.model)
+        or not hasattr(late("jax"), "enable_x64")  # one before 0.8, which somebody else needs
+    ):
         return blueprint
     records = _Records.of(synthesizer, prepared.rows, prepared.which, prepared.y)
     try:
