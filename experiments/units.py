@@ -149,8 +149,9 @@ def refits(path):
     terms = np.column_stack([terms_of(fit, theta, "wage") for theta in thetas])
     drawn = CopyDraws(np.empty((0, 0, DRAWS)), {"wage": terms}, None)
     without = leave_out(fit, world, drawn, None, of.unit)
-    # so fine a grid that two of them give the same masses
+    # a fine grid, the same for both fits: two of them differ by more than a person moves
     members._OWN, members._OF_COLUMN = 100, 100
+    draw_own = members._drawn_of
     # from the unit on which the posterior depends least to that on which it does most
     order = np.argsort(without.weights.std(axis=1)[np.unique(of.unit, return_index=True)[1]])
 
@@ -167,6 +168,8 @@ def refits(path):
         again = refit_without(fit, world, gone, None, np.random.default_rng(100 + unit))
         # asked of the true values
         again = replace(again, prepared=replace(again.prepared, confidential=data))
+        own = draw_own(fit, fit.prepared.links[0], gone, thetas, rng)
+        members._drawn_of = lambda *_, own=own: own
         asked = masses(fit, gone), masses(again, gone)
         both = zip(("inside", "earlier"), *asked, strict=True)
         for who, using, own in both:
