@@ -4,6 +4,7 @@ has the types of the data.
 
 import dataclasses
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -25,7 +26,8 @@ pytestmark = pytest.mark.versions
 
 def secrets_of(frame):
     fields = {field.name: None for field in dataclasses.fields(Secrets)}
-    return Secrets(**{**fields, "confidential": frame, "variables": ()})
+    run = SimpleNamespace(study=SimpleNamespace(altered=()))
+    return Secrets(**{**fields, "confidential": frame, "variables": (), "run": run})
 
 
 @pytest.mark.long

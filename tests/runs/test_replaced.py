@@ -4,6 +4,7 @@ whoever names it and wherever.
 
 import copy
 import json
+import re
 from functools import partial
 
 import pytest
@@ -18,6 +19,7 @@ from riskweighted.common.settings import as_toml
 from riskweighted.runs.examples import data, scenario
 from riskweighted.runs.study import make_study
 from riskweighted.sweeps.settings_grid import Sweep, expand_grid
+from riskweighted.weights.scheme_names import stem_of
 
 pytestmark = pytest.mark.quick
 
@@ -103,9 +105,10 @@ def test_a_finished_run_says_what_to_write(told, instead, tmp_path):
     run, (section, setting, value) = copied_run(tmp_path), told
     text = (run / "manifest.json").read_text()
     if setting == "schemes":  # as if it had been run in the place of another one
+        text = re.sub(r"(?<=/)pairwise|pairwise(?=_\d)", stem_of(value), text)
         text = text.replace("pairwise", value)
         for path in sorted(run.rglob("*pairwise*"), key=lambda path: -len(path.parts)):
-            path.rename(path.with_name(path.name.replace("pairwise", value)))
+            path.rename(path.with_name(path.name.replace("pairwise", stem_of(value))))
     manifest = json.loads(text)
     if setting == "engine":
         manifest["settings"][section][setting] = value
