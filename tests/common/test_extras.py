@@ -22,11 +22,16 @@ OF_ARVIZ = {"matplotlib"} if int(version("arviz").partition(".")[0]) < 1 else se
 
 BLOCK = """
 import sys
+class NotThere:
+    def find_spec(self, name, *_):
+        if name in ("jax", "jaxlib"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 def block(packages):
     for name in [name for name in sys.modules if name.partition(".")[0] in packages]:
         del sys.modules[name]
-    for name in packages:
+    for name in packages - {"jax", "jaxlib"}:
         sys.modules[name] = None  # an import of it raises ModuleNotFoundError
+    sys.meta_path.insert(0, NotThere())  # SciPy asks whether what it is given is of a loaded JAX
 """
 
 WORK = (

@@ -281,8 +281,8 @@ WORKS = """
 import sys, time
 from pathlib import Path
 from riskweighted.common.atomic import keep
-from riskweighted.common.folders import opened
-with opened(Path(sys.argv[1]), "a run") as working:
+from riskweighted.common.folders import open_folder
+with open_folder(Path(sys.argv[1]), "a run") as working:
     (working.result / "half").write_text("x")
     if sys.argv[2] == "keep":
         keep(working.folder / "k", b"content", "k")
@@ -342,13 +342,13 @@ RACES = """
 import sys
 from pathlib import Path
 from riskweighted.common.errors import InputError
-from riskweighted.common.folders import opened
+from riskweighted.common.folders import open_folder
 print("ready", flush=True)
 sys.stdin.read()  # until the start
 won = 0
 for number in range(60):
     try:
-        with opened(Path(sys.argv[1]) / str(number), "a run") as working:
+        with open_folder(Path(sys.argv[1]) / str(number), "a run") as working:
             for name in "abc":
                 (working.result / name).write_text(sys.argv[2])
         won += 1
@@ -438,8 +438,8 @@ def test_files_for_the_moment_lie_in_the_working_folder(tmp_path):
     """
     code = (
         "import os, pathlib, signal, sys; from riskweighted.common.folders import "
-        "for_the_moment, scratch\n"
-        "with scratch(pathlib.Path(sys.argv[1]), 'a check'), for_the_moment() as folder:\n"
+        "scratch, temporary_folder\n"
+        "with scratch(pathlib.Path(sys.argv[1]), 'a check'), temporary_folder() as folder:\n"
         "    (folder / 'ids').write_text('x'); os.kill(os.getpid(), signal.SIGKILL)"
     )
     subprocess.run([sys.executable, "-c", code, tmp_path / "out"], check=False)

@@ -57,6 +57,8 @@ def code_in(text):
                 yield name
             case ast.Call(ast.Attribute(ast.Name("re"), "compile")):
                 pass
+            case ast.Call(ast.Attribute(ast.Attribute(_, "lowered"), "compile")):
+                pass  # of JAX, what it lowered itself
             case ast.Call(ast.Attribute(_, name)) if name in CALLS:
                 yield name
             case ast.keyword("allow_pickle", value) if not (

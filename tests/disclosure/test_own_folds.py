@@ -198,7 +198,7 @@ def test_a_part_that_importance_is_refused_for_has_short_chains_alone_without_a_
         assert np.abs(off).max() < 0.8
     # where short chains disagree longer ones are run
     for agreeing, expected in ((True, {True}), (False, {True, False})):
-        monkeypatch.setattr(compiled, "agreeing", lambda diagnostics, said=agreeing: said)
+        monkeypatch.setattr(compiled, "chains_agree", lambda diagnostics, said=agreeing: said)
         ran.clear()
         without()
         assert {short for _, _, short in ran} == expected

@@ -39,7 +39,7 @@ def test_every_cell_runs_and_shows_its_object(capsys):
         for each in shown.values()
         if hasattr(each, "_repr_html_") and not isinstance(each, pd.DataFrame)
     ]
-    assert [type(each).__name__ for each in cards] == ["Scenario", "Fit", "Evaluation"]
+    assert [type(each).__name__ for each in cards] == ["Scenario", "Fit", "Evaluation", "Figure"]
     assert names["fit"].converged
     summary = next(each for each in shown.values() if isinstance(each, pd.DataFrame))
     assert "slope[C(married)[1]]" in summary.index

@@ -180,7 +180,7 @@ def as_before(monkeypatch):
         released_datasets, "leaving_rows", lambda count, *others, **settings: np.arange(count)
     )
     monkeypatch.setattr(released_datasets, "numbered_columns", lambda *others: [])
-    monkeypatch.setattr(released_datasets, "in_told_order", lambda column, stated: column)
+    monkeypatch.setattr(released_datasets, "order_by_labels", lambda column, stated: column)
 
 
 @pytest.mark.slow

@@ -26,6 +26,7 @@ from riskweighted.runs.plan import plan_study
 from riskweighted.runs.sample_checks import disclosed_of_sample, sample_rows
 from riskweighted.runs.study import load_study
 from riskweighted.runs.work import Work
+from riskweighted.weights.scheme_names import stem_of
 
 pytestmark = [pytest.mark.filterwarnings("default"), pytest.mark.slow]
 ENTROPY, FITTED, SCHEME = bytes(ENTROPY_BYTES), 400, "mix+(t=0.5)"
@@ -168,7 +169,8 @@ def test_it_is_reported_released_and_checked_as_any_run(folder, run):
     assert made.manifest["input"]["fitted"] == FITTED
     assert f"{FITTED}" in render_report(made, internal=True)
     pack = release_run(made.folder, folder / "pack", schemes=[scheme], **accepting(made, scheme))
-    leaving = pd.read_csv(pack.folder / "data" / scheme / f"synthetic_{scheme}_1.csv")
+    stem = stem_of(scheme)
+    leaving = pd.read_csv(pack.folder / "data" / stem / f"synthetic_{stem}_1.csv")
     counts = [
         frame.value_counts(["region", "age", "edu"]).sort_index() for frame in (leaving, people())
     ]

@@ -105,17 +105,17 @@ def calls(monkeypatch):
         ),
     )
     count(compilation.CompiledModel, "sample", lambda *_, **__: "fits")
-    attributed, told = working.attributed, {}
+    attributed, told = working.attribution_of_label, {}
 
     def once(label, *given):  # what is given away takes longest, and only how often is counted
         if label not in told:
             told[label] = attributed(label, *given)
         return told[label]
 
-    monkeypatch.setattr(working, "attributed", once)
+    monkeypatch.setattr(working, "attribution_of_label", once)
     count(
         working,
-        "attributed",
+        "attribution_of_label",
         lambda label, study, *_: (
             "given away",
             label,
