@@ -71,7 +71,7 @@ class Assessment(Evaluation):
     --------
     >>> from riskweighted.runs.examples import data, scenario, synthetic
     >>> rw.assess(data, synthetic, scenario).summary().shape
-    (3, 24)
+    (3, 19)
     """
 
     contributions: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False)
@@ -201,10 +201,10 @@ def assess(
     >>> from riskweighted.runs.examples import data, scenario, synthetic
     >>> assessment = rw.assess(data, {"tool": synthetic}, scenario)
     >>> assessment.measures.query("label == 'tool'")[["measure", "value"]].round(3).head(3)
-                  measure   value
-    0           mean risk   0.193
-    1    records over 0.5  16.000
-    2  singleton patterns   0.000
+                        measure  value
+    0                 mean risk  0.193
+    1  risk interquartile range  0.292
+    2              maximum risk  0.767
     """
     confidential = as_pandas(confidential)
     synthetic = as_pandas(synthetic)

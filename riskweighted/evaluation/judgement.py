@@ -96,7 +96,9 @@ def _of_row(row: Mapping[str, object]) -> str:
     check, parameter = str(row["check"]), row["parameter"]
     hidden = fit_comparisons.names_values(check, parameter) and check != fit_comparisons.MEAN.key
     named = "" if hidden else _columns_of(parameter)
-    return f"{variable}{check.removeprefix('check-')} {named}".rstrip()
+    # what it is a share of says it
+    what = "" if check == fit_comparisons.SHARE_OF_SOME.key else check.removeprefix("check-")
+    return f"{variable}{what} {named}".strip()
 
 
 def _columns_of(groups: object) -> str:

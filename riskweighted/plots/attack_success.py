@@ -59,7 +59,7 @@ def plot_attack_success(
     Examples
     --------
     >>> shares = {
-    ...     "guessed": 0.33,
+    ...     "attack-success": 0.33,
     ...     "attack-success-leave-one-out": 0.32,
     ...     "attack-success-no-release": 0.34,
     ... }

@@ -69,7 +69,7 @@ def plot_conditional(
     Examples
     --------
     >>> from riskweighted.runs.examples import data, synthetic
-    >>> rw.plot_conditional(data, {"drawn": synthetic}, "income", "region").get_ylabel()
+    >>> rw.plot_conditional(data, {"drawn": synthetic}, "income", "region").get_xlabel()
     'share of the group, income'
     """
     confidential = as_pandas(confidential)

@@ -43,7 +43,9 @@ def several_section(source: Source) -> Section:
     blocks = (
         _one_way(source),
         *_two_way(source),
-        *_conditional(source),
+        Group(
+            "conditional-group", "Variables within groups of others", tuple(_conditional(source))
+        ),
         Group("own-risk-group", "Risk of each variable alone", (_own_risk(source),)),
     )
     return Section("several", "Several variables", (text,), blocks)

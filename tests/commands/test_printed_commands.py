@@ -158,7 +158,7 @@ def test_init_tune_sweep_folds_and_assess_print_what_can_be_typed(folder):
 def test_a_demonstration_is_released_as_the_demo_says(tmp_path):
     done = riskweighted("demo", "--out", "results/demo", cwd=tmp_path)
     seen = follow(done.stdout, tmp_path)
-    assert [command.split()[0] for command in seen] == ["release", "summary"]
+    assert {"release", "summary"} <= {command.split()[0] for command in seen}
     assert (tmp_path / "pack" / "manifest.json").is_file()
 
 

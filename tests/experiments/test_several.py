@@ -82,7 +82,7 @@ def test_the_whole_on_some_of_the_records(tmp_path):
     for scheme in case.SCHEMES:
         assert figures.value(scheme, "rule violations") == 0
         assert 0 <= figures.value(scheme, "expected-match") < len(data)
-        assert 0 <= figures.value(scheme, "analysis-overlap", "smoke ~ age + sex") <= 1
+        assert 0 <= figures.value(scheme, "regression-overlap", "smoke ~ age + sex") <= 1
     assert set(blocks["engine"]) <= {"direct", "nuts"}
     assert (blocks["engine"] == "direct").sum() > (blocks["engine"] == "nuts").sum()
     assert set(missing["variable"]) <= set(case.VARIABLES)

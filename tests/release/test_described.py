@@ -26,6 +26,7 @@ from riskweighted.reports.render import render_report
 from riskweighted.runs.finished import load_run
 from riskweighted.runs.run import run_study
 from riskweighted.runs.study import make_study
+from riskweighted.weights.scheme_names import stem_of
 
 pytestmark = pytest.mark.versions
 
@@ -211,7 +212,7 @@ def test_the_same_risk_and_the_same_datasets(runs, packs):
         pd.testing.assert_frame_equal(table, runs["csv"].tables[name], rtol=1e-12)
     for number in (1, 2, 3):
         files = {
-            ending: pack / "data" / SCHEME / f"synthetic_{SCHEME}_{number}"
+            ending: pack / "data" / stem_of(SCHEME) / f"synthetic_{stem_of(SCHEME)}_{number}"
             for ending, pack in packs.items()
         }
 
@@ -234,7 +235,7 @@ def test_the_same_risk_and_the_same_datasets(runs, packs):
 def test_every_format_of_a_pack_and_its_pages_say_what_the_survey_says(runs, packs):
     pack = packs["sav"]
     sidecar = Variables.read(pack / "variables.toml")
-    first = pack / "data" / SCHEME / f"synthetic_{SCHEME}_1.sav"
+    first = pack / "data" / stem_of(SCHEME) / f"synthetic_{stem_of(SCHEME)}_1.sav"
     for stated in (sidecar, Variables.read(first)):
         assert stated["income"].label == "Yearly income (synthetic)"
         assert stated["income"].missing == ((-99, -90), -8)
@@ -283,7 +284,7 @@ def test_a_pack_is_held_to_what_the_survey_said(folder, runs, packs):
     pack = release_run(
         runs["csv"], folder / "plain", schemes=[SCHEME], plain_csv=True, **accepting(runs["csv"])
     ).folder
-    first = f"data/{SCHEME}/synthetic_{SCHEME}_1.csv"
+    first = f"data/{stem_of(SCHEME)}/synthetic_{stem_of(SCHEME)}_1.csv"
     assert (pack / first).read_bytes() == (packs["sav"] / first).read_bytes()
     check_release(pack, runs["csv"])
 
