@@ -70,7 +70,7 @@ def plot_conditional(
     --------
     >>> from riskweighted.runs.examples import data, synthetic
     >>> rw.plot_conditional(data, {"drawn": synthetic}, "income", "region").get_xlabel()
-    'share of the group, income'
+    'income'
     """
     confidential = as_pandas(confidential)
     others = {label: as_frames(frames) for label, frames in as_pandas(synthetic).items()}
