@@ -25,6 +25,9 @@ from riskweighted.runs.finished import FinishedRun
 from riskweighted.utility.combining_rules import combine_partially_synthetic
 
 __all__ = [
+    "MEMBERS",
+    "UNITS",
+    "Linked",
     "Predictor",
     "PublishedAnalysis",
     "combining_code",
@@ -47,6 +50,18 @@ _NEEDS = {
     },
     "R": {"parquet": "arrow", "dta": "haven", "sav": "haven", "xpt": "haven"},
 }
+
+
+MEMBERS, UNITS = "members", "units"  # the two files of a dataset of units
+
+
+@dataclass(frozen=True)
+class Linked:
+    """What the two files of a dataset share, and the columns of each, the id among them."""
+
+    id: str
+    of_unit: Sequence[str]
+    of_members: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -211,13 +226,15 @@ def combining_code(
     files: dict[str, list[str]],
     layout: CsvLayout | None = None,
     labelled: bool = False,
+    of_units: Linked | None = None,
 ) -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
     """Code that reproduces an analysis of datasets like `frame`: by language file name and code,
     and by language the reason why there is none.
 
     `files`: paths in the pack by format ("csv", ...); `layout`: of the csv files, where they are no
     plain ones; `labelled`: whether files of Stata and SPSS have value labels and missing codes,
-    which are then read as the numbers that they are.
+    which are then read as the numbers that they are; `of_units`: of datasets in two files, whose
+    members are then read first and files of units joined to them.
     """
     codes, missing, layout = {}, {}, layout or CsvLayout()
     for language, (ending, formats) in _READS.items():
@@ -228,7 +245,7 @@ def combining_code(
         ]
         readable = [name for name in takes if name in files]
         why = (
-            _why_not(language, analysis)
+            _why_not(language, analysis, of_units)
             if readable
             else f"it reads none of the formats here; it reads {', '.join(takes)}"
         )
@@ -241,7 +258,7 @@ def combining_code(
             missing[language] = why
             continue
         settings = (
-            _code_settings(analysis, frame, readable[0])
+            _code_settings(analysis, frame, readable[0], of_units)
             | _csv_settings(layout)
             | {"labelled": labelled}
         )
@@ -255,11 +272,12 @@ def combining_code(
     return codes, missing
 
 
-def _why_not(language: str, analysis: PublishedAnalysis) -> str:
+def _why_not(language: str, analysis: PublishedAnalysis, of_units: Linked | None) -> str:
     """Why SAS or Stata cannot take the names or levels; empty where they can."""
     if language not in ("SAS", "Stata"):
         return ""
     names = [analysis.response, *(predictor.column for predictor in analysis.predictors)]
+    names += [] if of_units is None else [of_units.id]
     if not all(takes_name(name, ".dta" if language == "Stata" else ".xpt") for name in names):
         return "a variable of the analysis has a name that it does not take"
     levels = [
@@ -270,12 +288,22 @@ def _why_not(language: str, analysis: PublishedAnalysis) -> str:
     return ""
 
 
-def _code_settings(analysis: PublishedAnalysis, frame: pd.DataFrame, ending: str) -> dict[str, Any]:
+def _code_settings(
+    analysis: PublishedAnalysis, frame: pd.DataFrame, ending: str, of_units: Linked | None
+) -> dict[str, Any]:
     text = list(
         dict.fromkeys(predictor.column for predictor in analysis.predictors if predictor.text)
     )
-    places = " ".join(str(list(frame.columns).index(name) + 1) for name in text)
+    files = [list(frame.columns)]
+    if of_units is not None:
+        files = [list(of_units.of_members), list(of_units.of_unit)]
+    held = [[name for name in text if name in columns] for columns in files]
+    places = [
+        " ".join(str(columns.index(name) + 1) for name in names)
+        for columns, names in zip(files, held, strict=True)
+    ]
     return {
+        "id": None if of_units is None else of_units.id,
         # in a comment, which no name may end
         "what": re.sub(r"[^\w ~+()\[\].,:-]", "?", analysis.what),
         "ending": ending,
@@ -288,13 +316,15 @@ def _code_settings(analysis: PublishedAnalysis, frame: pd.DataFrame, ending: str
         "text_columns": repr(dict.fromkeys(text, "str")).replace("'str'", "str")
         if text
         else "None",
-        "r_text_columns": ", colClasses = c("
-        + ", ".join(f'{_quoted(name)} = "character"' for name in text)
-        + ")"
-        if text
-        else "",
-        "stata_text_columns": f" stringcols({places})" if text else "",
+        "r_text_columns": [_r_classes(names) for names in held],
+        "stata_text_columns": [f" stringcols({of})" if of else "" for of in places],
     }
+
+
+def _r_classes(names: Sequence[str]) -> str:
+    """What R is told of text columns of a csv."""
+    classes = ", ".join(f'{_quoted(name)} = "character"' for name in names)
+    return f", colClasses = c({classes})" if names else ""
 
 
 def _csv_settings(layout: CsvLayout) -> dict[str, str]:

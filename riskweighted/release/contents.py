@@ -27,6 +27,9 @@ from riskweighted.data.io import DatasetWriter, write_table
 from riskweighted.data.variables import Variables
 from riskweighted.evaluation.verdicts import overall
 from riskweighted.release.analysis_code import (
+    MEMBERS,
+    UNITS,
+    Linked,
     combining_code,
     find_analysis,
     kappa_of,
@@ -154,9 +157,42 @@ class Contents:
         }
         return {**stated, **self.units}
 
-    def writer(self, scheme: str) -> DatasetWriter:
-        """What writes the datasets of a scheme, in every format."""
-        return DatasetWriter(self.datasets[scheme], layout=self.layout, variables=self.described)
+    @cached_property
+    def parts(self) -> dict[str, list[str]]:
+        """The columns of each file of a dataset: all in one, or those of the unit and those of its
+        members, both with the id.
+        """
+        units, study = self.run.study.units, self.run.study
+        every = [str(name) for name in self.datasets[self.schemes[0]][0]]
+        if units is None or study.release.layout == "long":
+            return {"": every}
+        of_unit = {*units.unit_level, *units.totals}
+        return {
+            UNITS: [name for name in every if name == units.id or name in of_unit],
+            MEMBERS: [name for name in every if name not in of_unit],
+        }
+
+    def part(self, datasets: Sequence[pd.DataFrame], part: str) -> Sequence[pd.DataFrame]:
+        """A file's columns of datasets; of units one row each."""
+        if not part:
+            return datasets
+        units, names = self.run.study.units, self.parts[part]
+        assert units is not None
+        assert isinstance(datasets, Datasets)
+        keep = ~datasets.base[units.id].duplicated() | (part == MEMBERS)
+        taken = datasets.only(names)
+        return Datasets(
+            taken.base[keep].reset_index(drop=True),
+            (
+                {name: column[keep.array].reset_index(drop=True) for name, column in each.items()}
+                for each in taken.altered
+            ),
+        )
+
+    def writer(self, scheme: str, part: str = "") -> DatasetWriter:
+        """What writes a file of the datasets of a scheme, in every format."""
+        datasets = self.part(self.datasets[scheme], part)
+        return DatasetWriter(datasets, layout=self.layout, variables=self.described)
 
     def book(self) -> pd.DataFrame:
         """The codebook."""
@@ -190,6 +226,7 @@ class Contents:
             "count": self.run.study.release.L,
             "records": f"{self.run.manifest['input']['records']:,}",
             "where": self.run.study.data.where,
+            "two_files": UNITS in self.parts,
             "demonstration": self.run.study.reproducible,
             "kappas": {
                 scheme: self._kappa(scheme) for scheme in self.schemes if is_centred(scheme)
@@ -252,12 +289,14 @@ def write_pack(contents: Contents, folder: Path, hashes: Mapping[str, str] | Non
         folder / "codebook.md",
         f"# Codebook\n\nSYNTHETIC DATA: see the column 'status'.\n\n{codebook_markdown(book)}",
     )
-    every = [
-        name
+    leaving = contents.datasets[first]
+    shown = {part: contents.part(leaving[:1], part)[0] for part in contents.parts}
+    every = {
+        file.name: shown[file.part]
         for scheme in contents.schemes
         for kind in contents.formats
-        for name in files[scheme][kind]
-    ]
+        for file in files[scheme][kind]
+    }
     made_by = run.manifest["versions"]["riskweighted"]
     public = {
         name: () if is_found(stated) else stated for name, stated in special_codes(run).items()
@@ -352,13 +391,14 @@ def failing_schemes(run: FinishedRun, schemes: Sequence[str]) -> dict[str, str]:
 
 class Dataset(NamedTuple):
     """One file of a dataset: its format, its name in the pack, which of the scheme's datasets it
-    is, from 0, and its label.
+    is, from 0, its label, and which of the parts of a dataset it holds, where there are two.
     """
 
     format: str
     name: str
     number: int
     label: str
+    part: str
 
 
 def dataset_files(contents: Contents, scheme: str) -> Iterator[Dataset]:
@@ -367,21 +407,30 @@ def dataset_files(contents: Contents, scheme: str) -> Iterator[Dataset]:
     for number in range(count):
         stem, label = dataset_stem(scheme, number, count), f"{_LABEL} {number + 1} of {count}"
         for kind in contents.formats:
-            yield Dataset(kind, f"{stem}.{kind}", number, label)
+            for part in contents.parts:
+                name = f"{stem}{'_' * bool(part)}{part}.{kind}"
+                yield Dataset(kind, name, number, label, part)
 
 
 def _write_datasets(
     contents: Contents, scheme: str, folder: Path, hashes: Mapping[str, str]
-) -> dict[str, list[str]]:
-    """The datasets of a scheme in every format, but those that are elsewhere; their names in the
-    pack by format.
+) -> dict[str, list[Dataset]]:
+    """The datasets of a scheme in every format, but those that are elsewhere; their files by
+    format.
     """
-    files: dict[str, list[str]] = {name: [] for name in contents.formats}
-    every = list(dataset_files(contents, scheme))
-    writer = contents.writer(scheme) if any(file.name not in hashes for file in every) else None
-    for file in every:
-        files[file.format].append(file.name)
-        if writer is not None and file.name not in hashes:
+    files: dict[str, list[Dataset]] = {name: [] for name in contents.formats}
+    for file in dataset_files(contents, scheme):
+        files[file.format].append(file)
+    for part in contents.parts:
+        missing = [
+            file
+            for each in files.values()
+            for file in each
+            if file.part == part and file.name not in hashes
+        ]
+        writer = contents.writer(scheme, part) if missing else None
+        for file in missing:
+            assert writer is not None
             writer.write(file.number, folder / file.name, label=file.label)
     runnable = _runnable_columns(contents.datasets[scheme][0])
     write_file(
@@ -389,6 +438,14 @@ def _write_datasets(
         render("data_README.txt", **contents.facts(), scheme=scheme, run_as=runnable),
     )
     return files
+
+
+def _linked(contents: Contents) -> Linked | None:
+    """What code that reads two files of a dataset joins them by."""
+    units = contents.run.study.units
+    if units is None or UNITS not in contents.parts:
+        return None
+    return Linked(units.id, contents.parts[UNITS], contents.parts[MEMBERS])
 
 
 def csv_in_words(layout: CsvLayout, formats: Sequence[str]) -> str:
@@ -418,7 +475,7 @@ def _runnable_columns(frame: pd.DataFrame) -> list[str]:
 
 
 def _write_combining(
-    contents: Contents, scheme: str, files: dict[str, list[str]], folder: Path
+    contents: Contents, scheme: str, files: dict[str, list[Dataset]], folder: Path
 ) -> bool:
     """The page on combining, and its code in files of their own; whether there is any."""
     facts = contents.facts()
@@ -431,9 +488,10 @@ def _write_combining(
     codes, missing = combining_code(
         analysis,
         contents.run.synthetic[scheme][0],
-        files,
+        {kind: [file.name for file in each if file.part != UNITS] for kind, each in files.items()},
         contents.layout,
         contents.described is not None,
+        of_units=_linked(contents),
     )
     for name, code in codes.values():
         write_file(folder / name, code)

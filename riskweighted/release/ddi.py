@@ -31,12 +31,13 @@ _DRAWN = (
 def ddi_codebook(
     datasets: Sequence[pd.DataFrame],
     book: pd.DataFrame,
-    files: Sequence[str],
+    files: Mapping[str, pd.DataFrame],
     codes: Mapping[str, Sequence[float]],
     software: str,
     described: Mapping[str, Variable] | None = None,
 ) -> str:
-    """The XML document about released datasets in files of these names.
+    """The XML document about released datasets in files of these names, of each of which there is
+    a table with its rows and columns.
 
     ``book`` is what `riskweighted.release.codebook.codebook` makes of them; ``codes`` are special
     codes by variable; ``software`` made them; ``described``: what is said of the variables.
@@ -48,22 +49,22 @@ def ddi_codebook(
         if status == "synthesized"
     ]
     _describe_study(root, synthesized, software)
-    for number, name in enumerate(files, start=1):
-        _describe_file(root, number, name, datasets[0])
+    for number, (name, frame) in enumerate(files.items(), start=1):
+        _describe_file(root, number, name, frame, "in units" in book)
     variables = SubElement(root, "dataDscr")
-    every = " ".join(f"F{number}" for number in range(1, len(files) + 1))
     for number, (name, row) in enumerate(zip(datasets[0], book.to_dict("records"), strict=True)):
         pooled = (
             pd.concat([frame[name] for frame in datasets], ignore_index=True)
             if row["status"] == "synthesized"
             else datasets[0][name]
         )
+        holding = [f"F{place}" for place, frame in enumerate(files.values(), 1) if name in frame]
         _describe_variable(
             variables,
             number + 1,
             pooled,
             row,
-            every,
+            " ".join(holding),
             codes.get(str(name), ()),
             (described or {}).get(str(name), Variable()),
         )
@@ -103,9 +104,13 @@ def _describe_study(root: Element, synthesized: Sequence[str], software: str) ->
     _text(SubElement(info, "sumDscr"), "dataKind", "synthetic microdata")
 
 
-def _describe_file(root: Element, number: int, name: str, frame: pd.DataFrame) -> None:
+def _describe_file(
+    root: Element, number: int, name: str, frame: pd.DataFrame, of_units: bool
+) -> None:
     about = SubElement(SubElement(root, "fileDscr", ID=f"F{number}"), "fileTxt")
     _text(about, "fileName", name)
+    if of_units:
+        SubElement(about, "fileStrc", type="hierarchical")
     size = SubElement(about, "dimensns")
     _text(size, "caseQnty", len(frame))
     _text(size, "varQnty", frame.shape[1])

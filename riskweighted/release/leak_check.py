@@ -162,11 +162,17 @@ def check_datasets(contents: Contents, secrets: Secrets) -> pd.DataFrame:
         for number, table in enumerate(
             [datasets.base] if isinstance(datasets, Datasets) else datasets
         ):
-            _check_unaltered(table, files[number].name, secrets)
+            named = next(file.name for file in files if file.number == number)
+            _check_unaltered(table, named, secrets)
         for number, table in enumerate(datasets):
-            names = [file.name for file in files if file.number == number]
-            equal = _equal_rows(table, names[0], secrets, secrets.fresh[scheme])
-            rows += [{"file": name, **row} for name in names for row in equal]
+            of_number = [file for file in files if file.number == number]
+            equal = _equal_rows(table, of_number[0].name, secrets, secrets.fresh[scheme])
+            rows += [
+                {"file": file.name, **row}
+                for file in of_number
+                for row in equal
+                if row["variable"] in contents.parts[file.part]
+            ]
     return pd.DataFrame(rows)
 
 
@@ -377,9 +383,9 @@ def _hashes_of_datasets(contents: Contents, there: Mapping[str, Path]) -> dict[s
             raise refusal(
                 files[0].name if files else _MANIFEST, "a dataset of a scheme that is not released"
             )
-        writer = contents.writer(scheme)
+        writers = {part: contents.writer(scheme, part) for part in contents.parts}
         for file in files:
-            if not writer.is_in(_file(there, file.name), file.number, label=file.label):
+            if not writers[file.part].is_in(_file(there, file.name), file.number, label=file.label):
                 raise refusal(file.name, "not what the run makes")
             hashes[file.name] = file_hash(there[file.name])
     return hashes

@@ -557,6 +557,7 @@ class ReleaseSettings:
     ``derived``: columns that may leave, or be read by the model, although they give a synthesized
     variable away (`riskweighted.derived`), or the order of the file, with reasons in the same way.
     ``disclosure``: what a release may give away beyond inference (`DisclosureSettings`).
+    ``layout``: "long", or "two-files" of units, one of units and one of their members.
     """
 
     L: int = field(
@@ -584,9 +585,11 @@ class ReleaseSettings:
         default_factory=dict, metadata=read_by("checked", why="a declared column is not refused")
     )
     disclosure: DisclosureSettings = field(default_factory=DisclosureSettings, metadata=_JUDGED)
+    layout: Literal["long", "two-files"] = field(default="long", metadata=_WRITTEN)
 
     def __post_init__(self) -> None:
         check_count(self.L)
+        check_choice(self.layout, ("long", "two-files"), "layout")
         if self.L > _MOST_DATASETS:
             raise InputError(f"L must be at most {_MOST_DATASETS:,}, got {self.L}")
         check_choice(self.format, ("csv", "parquet"), "format")

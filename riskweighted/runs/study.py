@@ -213,6 +213,12 @@ class Study:
         release; another column there is refused, and what is not yet of units.
         """
         panel = self.units is not None and self.units.time is not None
+        levels = self.units is not None and (self.units.unit_level or self.units.totals)
+        if self.release.layout == "two-files" and not levels:
+            raise InputError(
+                'release.layout = "two-files" asks for [units] with unit_level columns or totals, '
+                "which make the file of units"
+            )
         if (self.scenario.inside and self.units is None) or (self.scenario.earlier and not panel):
             raise InputError(
                 "scenario.inside asks for [units], whose members know each other, and "

@@ -254,13 +254,20 @@ def test_the_ddi_codebook_keeps_to_the_schema(pack):
     codes = {"n": [-8], "m": [-0.5]}
     book = codebook([frame, frame], ["n", "m"], codes=codes)
     made = ElementTree.fromstring(
-        ddi_codebook([frame, frame], book, ["a.csv", "b.sav"], codes, "riskweighted 0")
+        ddi_codebook(
+            [frame, frame],
+            book,
+            {"a.csv": frame, "b.sav": frame[["g", "n"]]},
+            codes,
+            "riskweighted 0",
+        )
     )
     for root in (ElementTree.parse(pack / "codebook.xml").getroot(), made):
         assert not against_ddi(root)
         known = {one.get("ID") for one in root.iter() if one.get("ID")}
         assert len(known) == sum("ID" in one.attrib for one in root.iter())  # of each ID one
         assert all(set(one.get("files").split()) <= known for one in root.iter(f"{DDI}var"))
+    assert [one.get("files") for one in made.iter(f"{DDI}var")] == ["F1 F2", "F1 F2", "F1"]
     assert [one.get("UNITS") for one in made.iter(f"{DDI}item")] == ["INT", "REAL"]
 
 
@@ -279,7 +286,7 @@ def test_names_and_values_stay_text_in_ddi():
     frame = pd.DataFrame({"a <b>&": ["x\x07", "<y>"] * 3, "n": [-8.0, 2.5] * 3})
     book = codebook([frame], ["n"], codes={"n": [-8]})
     root = ElementTree.fromstring(
-        ddi_codebook([frame], book, ["data/s/x.csv"], {"n": [-8, -9]}, "riskweighted 0")
+        ddi_codebook([frame], book, {"data/s/x.csv": frame}, {"n": [-8, -9]}, "riskweighted 0")
     )
     first, second = root.iter(f"{DDI}var")
     assert first.get("name") == "a <b>&"

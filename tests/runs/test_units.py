@@ -2,6 +2,8 @@
 says what they are.
 """
 
+import subprocess
+import sys
 from dataclasses import replace
 
 import houses
@@ -12,7 +14,7 @@ from finished_run import ACCEPTED, ENTROPY, accepting
 from riskweighted.common.errors import InputError
 from riskweighted.data.io import read_table
 from riskweighted.release import leak_check
-from riskweighted.release.pack import release_run
+from riskweighted.release.pack import check_release, release_run
 from riskweighted.release.released_datasets import rows_of
 from riskweighted.reports.render import render_report
 from riskweighted.reports.summary_table import summary_table
@@ -30,7 +32,11 @@ SETTINGS = houses.SETTINGS | {
     ],
     "sampling": {"chains": 2, "draws": 75, "tune": 75},
     "release": {**houses.SETTINGS["release"], "disclosure": ACCEPTED},
-    "evaluation": {"resamples": 20},
+    "evaluation": {
+        "resamples": 20,
+        "regression": "age ~ rent + C(relation)",
+        "coefficient": "rent",
+    },
     "units": {
         **houses.SETTINGS["units"],
         "totals": {"ages": {"sum": "age"}, "grown": {"count": "age >= 18"}},
@@ -87,6 +93,41 @@ def test_the_codebook_says_what_the_columns_are_to_the_units(pack):
         assert (left["age"] >= 18).groupby(left["house"]).sum().tolist() == (
             left.groupby("house")["grown"].first().tolist()
         )
+
+
+def test_a_pack_in_two_files_joins_to_that_in_one(run, pack, tmp_path):
+    release = replace(run.study.release, layout="two-files")
+    apart = replace(run)
+    vars(apart)["study"] = replace(run.study, release=release)
+    made = release_run(apart, tmp_path / "pack", formats=("csv", "dta"), **accepting(run))
+    folder = made.folder / "data" / "unweighted"
+    for number in (1, 2):
+        units, members = (
+            read_table(folder / f"synthetic_unweighted_{number}_{part}.csv")
+            for part in ("units", "members")
+        )
+        assert units["house"].is_unique
+        assert list(members) == ["house", "relation", "age"]
+        whole = released(pack, number)
+        joined = members.merge(units, on="house", validate="many_to_one")[list(whole)]
+        pd.testing.assert_frame_equal(joined, whole)
+    parts = made.check["file"].str.extract(r"_(units|members)\.")[0]
+    assert set(parts + " " + made.check["variable"]) == {"members age", "units rent"}
+    book = (made.folder / "codebook.xml").read_text()
+    assert 'type="hierarchical"' in book
+    code = made.folder / "combine.py"
+    said = subprocess.run([sys.executable, code], capture_output=True, text=True, check=True)
+    whole = subprocess.run([sys.executable, pack / "combine.py"], capture_output=True, text=True)
+    assert said.stdout == whole.stdout != ""
+    assert len(check_release(made.folder, apart)) == 8
+
+
+@pytest.mark.parametrize("units", [None, {"id": "house", "role": "relation", "first": "head"}])
+def test_two_files_need_a_file_of_units(units):
+    release = SETTINGS["release"] | {"layout": "two-files"}
+    given = {key: value for key, value in houses.SETTINGS.items() if key != "units"}
+    with pytest.raises(InputError, match=r"release\.layout = .two-files. asks for"):
+        make_study(given | {"release": release} | ({} if units is None else {"units": units}))
 
 
 def test_a_pack_is_checked_and_refused_with_an_id_of_the_data(run, pack, data):
