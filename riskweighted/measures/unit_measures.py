@@ -16,7 +16,7 @@ from riskweighted.measures.measure import Disclosure, Measure, Value
 if TYPE_CHECKING:
     from riskweighted.common.units import Arrangement
 
-__all__ = ["ALIKE", "DECILE", "MEASURES", "PAIR", "TOTAL", "WAVES"]
+__all__ = ["ALIKE", "DECILE", "INTERCEPT", "MEASURES", "PAIR", "TOTAL", "WAVES"]
 
 _FEWEST = 100  # units, of which each decile has ten on its smaller side
 _TENTHS = tuple(tenth / 10 for tenth in range(1, 10))
@@ -93,6 +93,21 @@ def of_totals(context: Context) -> Iterator[Value]:
             yield Value(DECILE, float(decile), name, term=f"{tenth:g} quantile")
 
 
+def of_regressions(context: Context) -> Iterator[Value]:
+    """The random intercept of units in each least-squares regression, mean over the datasets."""
+    from riskweighted.utility.regressions import residuals_of
+    from riskweighted.utility.within_units import random_intercept
+
+    of = context.world.arrangement
+    for analysis in context.subject.analyses if of is not None else ():
+        if of is not None and not analysis.logistic:
+            drawn = [
+                random_intercept(residuals_of(analysis, frame), of) for frame in context.synthetic
+            ]
+            value, formula = float(np.mean(drawn)), analysis.formula
+            yield Value(INTERCEPT, value, analysis.response, term=formula)
+
+
 _within = partial(
     Measure,
     source="METHODS section 12.5",
@@ -143,4 +158,15 @@ TOTAL = _of_totals("unit-total", "spread over units: {term}", kind="estimate")
 DECILE = _of_totals(
     "unit-decile", "over units: {term}", kind="quantile", disclosure=Disclosure.SHARED_DIGITS
 )
-MEASURES = (ALIKE, PAIR, WAVES, TOTAL, DECILE)
+INTERCEPT = _within(
+    "unit-intercept",
+    "random intercept in {term}",
+    "standard deviation of a random intercept of units, from the mean squares of residuals between "
+    "and within units (Searle, Casella & McCulloch 1992): {term}",
+    kind="estimate",
+    parameter="coefficient",
+    many=True,
+    each=False,
+    compute=of_regressions,
+)
+MEASURES = (ALIKE, PAIR, WAVES, TOTAL, DECILE, INTERCEPT)

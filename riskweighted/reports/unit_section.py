@@ -11,7 +11,7 @@ from riskweighted.common.text import plain
 from riskweighted.common.units import Arrangement
 from riskweighted.evaluation.measure_rows import CONFIDENTIAL, Statistic, distinct
 from riskweighted.intruder.statuses import find_statuses
-from riskweighted.measures.unit_measures import ALIKE, DECILE, PAIR, TOTAL, WAVES
+from riskweighted.measures.unit_measures import ALIKE, DECILE, INTERCEPT, PAIR, TOTAL, WAVES
 from riskweighted.plots.panel_plot import plot_waves
 from riskweighted.plots.utility_plots import plot_density
 from riskweighted.reports.page_blocks import Column, DataTable, Figure, Section
@@ -22,7 +22,7 @@ from riskweighted.utility.within_units import pairs_with_first
 
 __all__ = ["has_units", "units_section"]
 
-_MEASURES = (ALIKE, PAIR, WAVES, TOTAL, DECILE)
+_MEASURES = (ALIKE, PAIR, WAVES, TOTAL, DECILE, INTERCEPT)
 
 
 def has_units(source: Source) -> bool:

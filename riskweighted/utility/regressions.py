@@ -42,6 +42,7 @@ __all__ = [
     "checked_regression",
     "coefficient_intervals",
     "pulls",
+    "residuals_of",
     "split_regression",
 ]
 
@@ -362,6 +363,17 @@ def pulls(analysis: Analysis, frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarr
     )
     fitted[solved.complete] = solved.target - solved.residuals
     return pull[:, [place for _, place in analysis.terms]], fitted
+
+
+def residuals_of(analysis: Analysis, frame: pd.DataFrame) -> np.ndarray:
+    """The residual of each record's response, (n,); NaN of records that are not complete, and of
+    all where the coefficients are not determined.
+    """
+    residuals = np.full(len(frame), np.nan)
+    solved = _solved(analysis, frame, np.ones(len(frame)))[1]
+    if solved is not None:
+        residuals[solved.complete] = solved.residuals
+    return residuals
 
 
 def _uncentred(

@@ -14,6 +14,7 @@ __all__ = [
     "correlation",
     "intraclass",
     "pairs_with_first",
+    "random_intercept",
     "share_alike",
     "share_of_moves",
     "spreads",
@@ -38,6 +39,23 @@ def intraclass(values: np.ndarray, of: Arrangement) -> float:
     within = ((numbers - means[unit]) ** 2).sum() / (len(numbers) - len(units))
     total = numbers.var(ddof=1)
     return float(1 - within / total) if total > 0 else np.nan
+
+
+def random_intercept(residuals: np.ndarray, of: Arrangement) -> float:
+    """The standard deviation of what the members of a unit have in common, of residuals (n,), NaN
+    where missing: by mean squares between and within units (Searle, Casella & McCulloch 1992, 3.6).
+    """
+    there = ~np.isnan(residuals)
+    units, unit = np.unique(of.unit[there], return_inverse=True)
+    sizes = np.bincount(unit)
+    if (sizes > 1).sum() < _FEWEST:
+        return np.nan
+    numbers = residuals[there]
+    means = np.bincount(unit, numbers) / sizes
+    within = ((numbers - means[unit]) ** 2).sum() / (len(numbers) - len(units))
+    between = (sizes * (means - numbers.mean()) ** 2).sum() / (len(units) - 1)
+    typical = (len(numbers) - (sizes**2).sum() / len(numbers)) / (len(units) - 1)
+    return float(np.sqrt(max((between - within) / typical, 0.0)))
 
 
 def share_alike(codes: np.ndarray, of: Arrangement) -> float:

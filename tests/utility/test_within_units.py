@@ -9,6 +9,7 @@ from riskweighted.utility.within_units import (
     autocorrelations,
     intraclass,
     pairs_with_first,
+    random_intercept,
     share_alike,
     share_of_moves,
     spreads,
@@ -51,6 +52,20 @@ def test_figures_are_those_of_their_formulas():
     codes = pd.factorize(data["union"])[0]
     assert share_of_moves(codes, of) == pytest.approx((levels[:, 1:] != levels[:, :-1]).mean())
     assert share_alike(codes, of) == pytest.approx((levels == levels[:, :1]).all(axis=1).mean())
+
+
+def test_a_random_intercept_is_found_from_units_of_unlike_sizes():
+    rng = np.random.default_rng(4)
+    unit = np.repeat(np.arange(900), rng.integers(1, 6, 900))
+    frame = pd.DataFrame({"unit": unit, "x": rng.normal(size=len(unit))})
+    of = rw.Units(id="unit").check(frame)
+    common, own = 2 * rng.normal(size=900)[unit], rng.normal(size=len(unit))
+    found = random_intercept(common + own, of)
+    assert found == pytest.approx(2, abs=0.15)
+    gone = np.where(of.position == 1, np.nan, common + own)
+    assert random_intercept(gone, of) == pytest.approx(2, abs=0.2)
+    assert random_intercept(own, of) < 0.3
+    assert np.isnan(random_intercept(own[unit < 4], rw.Units(id="unit").check(frame[unit < 4])))
 
 
 def test_missing_amounts_and_few_units_tell_nothing():
@@ -110,6 +125,7 @@ def test_an_evaluation_holds_the_figures_of_the_data_beside_those_drawn():
         scenario,
         fits={"drawn": fit},
         random_seed=1,
+        settings=rw.EvaluationSettings(regressions=["log(wage) ~ C(sex)", "union ~ wage"]),
     ).utility
     of, wage = PANEL.check(data), data["wage"].to_numpy(dtype=float)
 
@@ -124,4 +140,7 @@ def test_an_evaluation_holds_the_figures_of_the_data_beside_those_drawn():
     lags = dict(autocorrelations(wage, of))
     assert shown("confidential", "unit-waves", "wage", "lag 3") == pytest.approx(lags[3])
     assert shown("drawn", "unit-waves", "wage", "lag 1") > 0.4
+    assert set(made.loc[made["key"] == "unit-intercept", "term"]) == {"log(wage) ~ C(sex)"}
+    assert shown("confidential", "unit-intercept", "wage") == pytest.approx(1, abs=0.25)
+    assert 0.5 < shown("drawn", "unit-intercept", "wage") < 1.5
     assert 0 < shown("drawn", "unit-waves", "union", "share that moves") < 1
