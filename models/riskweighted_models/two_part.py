@@ -88,7 +88,7 @@ class TwoPart(OfFormula):
 
         logit P(s | none before) = a_s + x'd_s     a_s ~ N(-2.2, 1.5)     d_s ~ N(0, 1)
 
-    A status with fewer than ten records per slope has no slopes. Positive values follow `value`, a
+    A status with fewer than five records has no slopes. Positive values follow `value`, a
     registered synthesizer, and negative ones another of the same kind on their absolute values,
     without predictors if they are few (30 a slope), and with a straight h (`Transformation`) if
     they are fewer than a hundred or hold fewer than 20 distinct values.

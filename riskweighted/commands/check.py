@@ -116,7 +116,7 @@ def _lines(
             if study.data.where is None
             else f", those with {study.data.where}; no other one leaves"
         ),
-        "known patterns": f"{plan.patterns:,}, of which {plan.singletons:,} hold a single record",
+        "known patterns": f"{plan.patterns:,}, with a single record: {plan.singletons:,}",
         **({"units": plan.units} if plan.units else {}),
         "predictor columns": f"{plan.predictors:,}",
         "schemes": ", ".join(
