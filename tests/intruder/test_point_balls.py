@@ -7,6 +7,8 @@ import pytest
 
 import riskweighted as rw
 from riskweighted.intruder.point_balls import point_balls
+from riskweighted.runs.check_study import check_study
+from riskweighted.runs.study import make_study
 
 pytestmark = pytest.mark.quick
 
@@ -44,6 +46,29 @@ def test_nothing_is_said_where_they_can_be_scored(changed, drawn):
             FRAME, drawn, rw.Scenario(known="group", synthetic="income", **changed)
         )
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("counts", 0), ("linear-regression", 1)],
+)
+def test_before_a_fit_it_is_said_of_models_that_draw_from_a_density_alone(name, said, tmp_path):
+    member = [0.0, 1.0, None, 1.0, 0.0] * 30  # whole numbers with gaps are no whole column
+    data = pd.DataFrame({"group": list("aabba") * 30, "member": member})
+    data.to_csv(tmp_path / "data.csv", index=False)
+    study = make_study(
+        {
+            "data": {"path": "data.csv"},
+            "scenario": {"known": ["group"], "synthetic": ["member"], "radius": 0.2},
+            "synthesizer": {
+                "name": "sequential",
+                "predictors": ["group"],
+                "variables": {"member": {"model": name}},
+            },
+        },
+        tmp_path,
+    )
+    assert len(caught(lambda: check_study(study, data))) == said
 
 
 def test_one_dataset_with_a_zero_is_enough():
