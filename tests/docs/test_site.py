@@ -174,9 +174,12 @@ def test_every_page_is_in_the_navigation(site, pages):
 
 @pytest.mark.long
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium in PATH: apt-get install chromium")
-def test_a_browser_asks_for_no_other_address_and_finds_what_is_sought(site):
+def test_a_browser_asks_for_no_other_address_finds_what_is_sought_and_axe_nothing(site):
     playwright = pytest.importorskip(
         "playwright.sync_api", reason="needs the extra 'test' (playwright)"
+    )
+    axe = pytest.importorskip(
+        "axe_playwright_python.sync_playwright", reason="needs the extra 'test' (axe)"
     )
     with playwright.sync_playwright() as started:
         browser = started.chromium.launch(executable_path=CHROMIUM)
@@ -188,12 +191,16 @@ def test_a_browser_asks_for_no_other_address_and_finds_what_is_sought(site):
             "docs/tutorial.html",
             "docs/api.html",
             "docs/methods/centred.html",
+            "docs/own-synthesizer.html",
+            "models/README.html",
             "search.html?q=whack",
         ):
             page.goto(f"{site.as_uri()}/{name}")
             assert page.evaluate("document.documentElement.scrollWidth") == 390, (
                 f"{name} is wider than the screen"
             )
+            found = axe.Axe().run(page).response["violations"]
+            assert [(v["id"], v["nodes"][0]["html"][:200]) for v in found] == [], name
         page.wait_for_selector("ul.search li")  # the search works from a disk
         browser.close()
     assert asked
