@@ -150,8 +150,8 @@ def make_grid(
     edges = _parted(edges, cells)
     if len(edges) < _FEWEST_BINS + 1:
         raise InputError(
-            f"the bounds {low:g} to {high:g} leave {len(edges) - 1} bins at the precision "
-            f"{unit:g} of the data, at least {_FEWEST_BINS}; "
+            f"the bounds {low:g} to {high:g} hold only {len(edges) - 1} of at least "
+            f"{_FEWEST_BINS} bins at the precision {unit:g} of the data; "
             "widen them (support), or name values that many records share as codes of 'two-part'"
         )
     if len(edges) > _MOST_BINS:

@@ -150,7 +150,7 @@ class TwoPart(OfFormula):
         make: Any = load_synthesizer(self.value)
         if make is TwoPart:
             raise InputError(
-                f"value = {self.value!r} cannot stand in itself; valid is a synthesizer of "
+                f"value = {self.value!r} cannot be used within itself; valid is a synthesizer of "
                 "amounts, such as 'transformation'"
             )
         known = (

@@ -17,7 +17,8 @@ def accountant(
     scheme: Annotated[
         list[str] | None,
         typer.Option(
-            "--scheme", help="Only these schemes leave; repeatable. Without it all of every run."
+            "--scheme",
+            help="Only these schemes are released; repeatable. Default: all schemes of every run.",
         ),
     ] = None,
 ) -> None:

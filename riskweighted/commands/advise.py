@@ -221,7 +221,7 @@ def _lines(
     advice: "Sequence[Advice]", run: Path, written: Path | None, *, full: bool
 ) -> Iterator[str]:
     if not advice:
-        yield "Nothing to mend: no scheme fails, and no column or radius looks wrong."
+        yield "Nothing to correct: no scheme fails, and no column or radius looks wrong."
         return
     shown = advice if full else advice[:_MOST]
     for each in shown:

@@ -114,7 +114,7 @@ def _lines(
         + (
             ""
             if study.data.where is None
-            else f", those with {study.data.where}; no other one leaves"
+            else f", those with {study.data.where}; no other record is released"
         ),
         "known patterns": f"{plan.patterns:,}, with a single record: {plan.singletons:,}",
         **({"units": plan.units} if plan.units else {}),
@@ -140,15 +140,15 @@ def _lines(
 
 
 def _left(study: "Study", plan: "Plan") -> dict[str, str]:
-    """What leaves and what stays, first of all."""
+    """What is released and what is not, first of all."""
     from riskweighted.reports.intruder_section import about_intruders
 
     totals = study.altered[len(study.variables) :]
     known = [f"{name} (known)" if name in study.scenario.known else name for name in plan.unaltered]
     return {
-        "leaves unaltered": ", ".join(known) or "no column",
-        "leaves synthesized": ", ".join(study.variables),
-        **({"leaves computed": listing(totals)} if totals else {}),
+        "released unaltered": ", ".join(known) or "no column",
+        "synthesized": ", ".join(study.variables),
+        **({"computed": listing(totals)} if totals else {}),
         **({"intruders": about_intruders(study)} if study.intruders else {}),
         "stays": f"{len(plan.staying):,} column{'s'[: len(plan.staying) != 1]}: "
         f"{listing(plan.staying)}"
@@ -184,7 +184,7 @@ def _models(plan: "Plan") -> dict[str, str]:
         )
         lines["rules not stated"] = (
             f"{len(plan.unstated)} that no record breaks ({shown}); `init` writes them, "
-            "rw.find_structure tells them"
+            "rw.find_structure lists them"
         )
     return lines
 

@@ -61,4 +61,6 @@ def folds(
             f"  k/pack_1/synthetic_1.csv to k/pack_{packs}/synthetic_L.csv. It must see no other "
             "file."
         )
-        print_info("0 is the whole file; what may leave is 0/pack_1, fixed before it is judged.")
+        print_info(
+            "0 is the whole file; what may be released is 0/pack_1, fixed before it is judged."
+        )

@@ -272,7 +272,7 @@ def _first_that_runs(
         staying = ids_first([name for name in columns if name not in released], kinds)
         listed = f" ({plain(listing(staying))})" if staying else ""
         leaving = [
-            f"Leaves unaltered: {_names(known)}. Leaves synthesized: {_names(study.variables)}.",
+            f"Released unaltered: {_names(known)}. Synthesized: {_names(study.variables)}.",
             f"Stays: {len(staying):,} column{'s' * (len(staying) != 1)}{listed}.",
         ]
         return (
@@ -385,12 +385,13 @@ def _show(
     for line in given.odd:
         print_stderr(f"warning: {line}")
     for name, cells in no_numbers.items():
-        told = "1 cell that is no number" if cells == 1 else f"{cells:,} cells that are no numbers"
+        told = (
+            "1 cell that is not a number" if cells == 1 else f"{cells:,} cells that are not numbers"
+        )
         print_stderr(
             f"warning: {plain(name)!r} has {told}, of {suggestion.columns[0].records:,}; they "
             "count as missing, as [data] missing says: "
-            "leave them empty in the file, or give them a number as a code, if they mean "
-            "something else"
+            "empty them in the file, or give them a number as a code if they mean something else"
         )
     once = () if suggestion.together is None else suggestion.together.unit_level
     for name, unit in suggestion.of_units.items():

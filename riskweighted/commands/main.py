@@ -135,7 +135,7 @@ def main() -> None:
             raise KeyboardInterrupt
         sys.exit(code)
     except (KeyboardInterrupt, typer.Abort):
-        kept = "nothing was kept, and the same command begins anew"
+        kept = "nothing was kept, and the same command starts again"
         if _keeps(arguments):
             kept = f"{_KEPT}, and the same command goes on from there"
         told, code = f"interrupted; {kept}", 130

@@ -41,8 +41,8 @@ frontier-target.png  by the target
 confidential/        study.toml, the study with the chosen weights: run it next; never leaves the
                      agency
 
-These files hold aggregates of the confidential data: review them before they leave. The choice
-looks at the data, so it lies outside any epsilon of a guarantee.
+These files hold aggregates of the confidential data: review them before release. The choice
+looks at the data, so it is outside any epsilon of a guarantee.
 """
 
 
@@ -231,8 +231,8 @@ def _lines(tuning: "Tuning", out: Path | None, file: Path) -> Iterator[str]:
             f"--out {as_argument(f'{out}-results')}"
         )
     yield (
-        f"{tuning.target} is no disclosure: what all datasets tell of a person beyond inference "
-        "(D) is in the verdict."
+        f"{tuning.target} does not measure disclosure: the verdict states the disclosure beyond "
+        "inference (D) of all datasets."
     )
     yield "The choice looks at the data, so it lies outside any epsilon of a guarantee."
 

@@ -120,7 +120,7 @@ def weights(
         write_table(alpha.rename_axis("row"), unfinished, index=True, private=True)
         # before the file is there: where nothing can be printed, nothing is left
         _print_distribution(alpha, named, out)
-    print_result(f"Written to {out} (confidential: a weight tells how isolated a record is)")
+    print_result(f"Written to {out} (confidential: a weight discloses how isolated a record is)")
 
 
 def _matched(text: str) -> "str | list[tuple[str, ...]]":

@@ -231,7 +231,7 @@ def check_weights(
         )
     if not weights.index.equals(index):
         raise InputError(
-            f"{what} must stand on the index of the confidential data, in its order; theirs differs"
+            f"{what} must have the index of the confidential data, in its order; got another index"
         )
     if not pd.api.types.is_numeric_dtype(weights.dtype) or pd.api.types.is_complex_dtype(
         weights.dtype

@@ -113,7 +113,7 @@ REPLACED: Mapping[str, Mapping[str, str]] = {
         "propensity_distance": "write rw.evaluate(...) or rw.assess(...), whose pMSE is of all "
         "variables of the file at once",
         "recovery_probability": "write rw.attribution(...), what all copies and columns of a "
-        "release tell of each value beyond inference, or 'attributable' of rw.influence(fit, "
+        "release disclose of each value beyond inference, or 'attributable' of rw.influence(fit, "
         "scenario), what a record's own value adds to its guess",
     },
     "scheme": {

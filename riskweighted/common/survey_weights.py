@@ -63,8 +63,8 @@ def checked_survey(
         column = pd.Series(values, confidential.index)
     if not column.index.equals(confidential.index):
         raise InputError(
-            "survey weights must stand on the index of the confidential data, in its order; "
-            "theirs differs"
+            "survey weights must have the index of the confidential data, in its order; "
+            "got another index"
         )
     return _normalised(column, "survey weights")
 

@@ -148,7 +148,7 @@ class Units:
             every = [level for old in levels.values() for level in old]
             if not every or len(set(every)) < len(every):
                 raise InputError(
-                    f"{place}.{name} must be new levels with those that each stands for, named "
+                    f"{place}.{name} must be new levels with those that each replaces, named "
                     'once, such as { other = ["cousin", "lodger"] }'
                 )
             given[name] = levels
@@ -232,8 +232,8 @@ class Units:
             unlike = len(np.unique(arrangement.unit[levels != levels[arrangement.first]]))
             if unlike:
                 raise InputError(
-                    f"{name!r} is of unit_level and differs within {unlike} of {len(sizes)} units: "
-                    "leave it out of unit_level, or mend the data"
+                    f"{name!r} is in unit_level and differs within {unlike} of {len(sizes)} "
+                    "units: leave it out of unit_level, or correct the data"
                 )
         alone = int((sizes == 1).sum())
         if alone == len(sizes):
@@ -243,8 +243,8 @@ class Units:
             )
         if alone > _MANY_ALONE * len(sizes):
             warnings.warn(
-                f"{alone} of {len(sizes)} units of {self.id!r} have one record: units tell little "
-                "of this file",
+                f"{alone} of {len(sizes)} units of {self.id!r} have one record: units say little "
+                "about this file",
                 UnitsWarning,
                 stacklevel=3,
             )
@@ -313,9 +313,9 @@ class Units:
         firsts = np.bincount(unit, codes == 0)
         if wrong := int((firsts != 1).sum()):
             raise InputError(
-                f"{wrong} of {len(firsts)} units hold {self.role!r} = first not once "
+                f"{wrong} of {len(firsts)} units do not have {self.role!r} = first exactly once "
                 f"({int((firsts == 0).sum())} never, {int((firsts > 1).sum())} several times): "
-                "mend the data, or name another role"
+                "correct the data, or name another role"
             )
         return np.asarray(codes, dtype=np.int64)
 
@@ -447,7 +447,7 @@ def join_units(members: pd.DataFrame, units: pd.DataFrame, key: str) -> pd.DataF
     require_columns(units, [key], "data.units")
     if twice := [name for name in units if name != key and name in members]:
         raise InputError(
-            f"data.units: {listing(twice)} stands in the file of members, too: leave it out of one"
+            f"data.units: the file of members also has {listing(twice)}: leave it out of one"
         )
     known, asked = (_ids(frame[key], key).astype(str) for frame in (units, members))
     if repeated := int(known.duplicated().sum()):
@@ -459,7 +459,7 @@ def join_units(members: pd.DataFrame, units: pd.DataFrame, key: str) -> pd.DataF
     if alone := int((rows < 0).sum()):
         raise InputError(
             f"data.units: {alone} of {len(rows)} members have a {key!r} that the file of units "
-            "lacks: mend one of the files"
+            "lacks: correct one of the files"
         )
     if empty := len(known) - len(np.unique(rows)):
         warnings.warn(

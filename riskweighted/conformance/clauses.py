@@ -163,7 +163,7 @@ def data_left_alone(trial: Trial) -> None:
     before = trial.data.copy(deep=True)
     prepared = trial.synthesizer.prepare(trial.data)
     trial.synthesizer.build(prepared)
-    require(before.equals(trial.data), trial, "prepare and build must leave the data as they are")
+    require(before.equals(trial.data), trial, "prepare and build must not change the data")
 
 
 def priors_alone(trial: Trial) -> None:
@@ -327,9 +327,7 @@ def other_responses(trial: Trial) -> None:
         same = close(
             trial.terms(theta, at(trial, other), other)[~moved], trial.terms(theta)[~moved]
         )
-        require(
-            same, trial, "at() must leave a row as it is when the responses of other rows change"
-        )
+        require(same, trial, "at() must not change a row when the responses of other rows change")
 
 
 def without_response(trial: Trial) -> None:

@@ -89,7 +89,7 @@ class Variables(Mapping[str, Variable]):
         ending = path.suffix.lower()
         if ending not in (*SIDECARS, *DESCRIBING):
             raise InputError(
-                f"{path.name!r} says nothing of its columns; valid are a sidecar file "
+                f"{path.name!r} does not describe columns; valid are a sidecar file "
                 f"({listing(SIDECARS)}) and {listing(DESCRIBING)}"
             )
         if not path.is_file():

@@ -103,7 +103,7 @@ def _by_one(search: _AmountSearch) -> Iterator[DisclosureFinding | None]:
             again = repeats_unmistakable(values, amounts.y)
             yield (
                 DisclosureFinding(
-                    (name,), "its values stand there again", EXACT, again, amounts.base_exact
+                    (name,), "its values recur there", EXACT, again, amounts.base_exact
                 )
                 if again
                 else None

@@ -124,12 +124,12 @@ def universe_of(columns: Columns, name: str, has: np.ndarray) -> str | None:
     if columns.counts[name] <= MOST_LEVELS and is_universe(
         find_status_levels(codes, present, has), has
     ):
-        return "its levels tell"
+        return "its levels reveal"
     cut = name in columns.numbers and any(
         is_universe(find_status_range(sign * columns.numbers[name], present, has), has)
         for sign in (1, -1)
     )
-    return "an interval of it tells" if cut else None
+    return "an interval of it reveals" if cut else None
 
 
 def find_status_levels(codes: np.ndarray, present: np.ndarray, has: np.ndarray) -> np.ndarray:
@@ -166,12 +166,12 @@ def _ways(columns: Columns, name: str, has: np.ndarray) -> Iterator[tuple[str, i
     """How a column may tell a status (n,) of 0 and 1, and the records in which it is wrong."""
     codes, missing = columns.codes[name], columns.missing[name]
     if codes.max() < MOST_LEVELS:
-        yield "its levels tell", _impure(codes, has)
+        yield "its levels reveal", _impure(codes, has)
         return
     if missing.any():
-        yield "its missing values tell", _impure(missing.astype(int), has)
+        yield "its missing values reveal", _impure(missing.astype(int), has)
     yield (
-        "its commonest value tells",
+        "its commonest value reveals",
         _impure((codes == np.bincount(codes).argmax()).astype(int), has),
     )
     if name in columns.numbers and np.isfinite(columns.numbers[name]).mean() > 1 - _PURE:
@@ -181,7 +181,7 @@ def _ways(columns: Columns, name: str, has: np.ndarray) -> Iterator[tuple[str, i
         mostly = 2 * np.bincount(places, has) > np.bincount(places)
         # one wrong value changes it twice
         apart = max((int((np.diff(mostly) != 0).sum()) - 1) // 2, 0)
-        yield "an interval of it tells", _impure(places, has) + apart
+        yield "an interval of it reveals", _impure(places, has) + apart
 
 
 def _impure(groups: np.ndarray, has: np.ndarray) -> int:
@@ -213,7 +213,7 @@ def findings_of_levels(
         if name in columns.numbers and columns.counts[name] > MOST_LEVELS:
             share = max(share, _by_next(columns.numbers[name][asked], levels[asked], rng))
         found = share_finding(
-            (name,), "its values tell the level", share, without, int(asked.sum())
+            (name,), "its values reveal the level", share, without, int(asked.sum())
         )
         yield from [] if found is None else [found]
     words = [
@@ -299,7 +299,7 @@ def _by_two(
         if gain(float(most.sum()) / len(levels), base) >= _SCREENED_GAIN:
             share = float(_by_most(cells, levels, fold).mean())
             found = share_finding(
-                (one, other), "their values together tell the level", share, base, len(levels)
+                (one, other), "their values together reveal the level", share, base, len(levels)
             )
             yield from [] if found is None else [found]
 
@@ -324,7 +324,7 @@ def _by_combined(
                 share = _by_next(combine_columns(numbers[one], numbers[other], how), levels, rng)
                 found = share_finding(
                     (names[one], names[other]),
-                    f"the order of the two combined by {how} tells the level",
+                    f"the order of the two combined by {how} reveals the level",
                     share,
                     base,
                     len(levels),

@@ -208,8 +208,8 @@ def response_values(formula: str, data: Frame, what: str = "confidential data") 
 
 _GAPS = (
     ", or let a chain of one variable draw it: the name of a chain (`riskweighted synthesizers` "
-    "lists them) and predictors = [...] in the "
-    "place of the formula, where a gap predicts as a level or by an indicator"
+    "lists them) and predictors = [...] instead "
+    "of the formula, where a gap predicts as a level or by an indicator"
 )
 
 

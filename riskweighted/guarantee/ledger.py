@@ -16,7 +16,7 @@ LEDGER = "ledger"  # the attribute of a posterior
 CHANGED = (
     "this fit was changed after it was made under a guarantee (its draws, data, model, clip, L "
     "or ledger are others), so nothing can be "
-    "drawn from it; fit anew"
+    "drawn from it; fit again"
 )
 _BITS = 128
 _NOT_LEAVING = "of datasets that do not leave"

@@ -46,7 +46,7 @@ _IN_WORDS = {
 # why units have no guarantee: a clip by record bounds too little, and what is read of members is
 # found in their values
 OF_UNITS = (
-    "units, of which a member's value stands in the terms of later members too, by columns whose "
+    "units, in which a member's value enters the terms of later members too, by columns whose "
     "centre, scale and blocks are found in the values (leave out [guarantee] or [units])"
 )
 
@@ -153,7 +153,7 @@ class Guarantee:
     probability and r = 0. With w = b - a one released draw of the posterior is w-differentially
     private where a contribution is left out, and 2w where a value is replaced.
 
-    The clip is a weight that bends the model. Where it is centred (METHODS section 9.3) each
+    The clip is a weight that biases the model. Where it is centred (METHODS section 9.3) each
     record's contribution is less alpha E_i(theta), the integral of clip(p(y | x_i, theta) / r(y),
     exp(a / alpha), exp(b / alpha)) r(y) over y, in which its value does not stand: 2w holds as
     before, and where a contribution is left out w + 1 - exp(-w).
@@ -422,9 +422,9 @@ class Statement:
     def _centring(self) -> str:
         """Whether the clip is centred, in words."""
         if not self.centred:
-            return "the clip is not centred, and bends the model"
+            return "the clip is not centred, and biases the model"
         return (
-            "the clip is centred: less a term in which the record's value does not stand, and "
-            "which spans at most "
+            "the clip is centred: less a term that does not depend on the record's value and "
+            "that spans at most "
             f"{self.term:.4g}, counted where a contribution is left out"
         )

@@ -51,7 +51,7 @@ class Intruder:
     def __post_init__(self) -> None:
         check_text(self.name, "name")
         if not self.name.strip() or self.name == WORST:
-            raise InputError(f"name must tell an intruder from all others, got {self.name!r}")
+            raise InputError(f"name must not be blank or {WORST!r}, got {self.name!r}")
         object.__setattr__(self, "known", check_names(self.known, "known"))
         if not isinstance(self.union, bool) or (self.union and self.known):
             raise InputError(

@@ -137,5 +137,5 @@ def plot_levels(
     if axes.get("ax") is None and len(shown) <= _FEW:
         ax.get_figure(root=True).set_label(MULTIPLES)  # type: ignore[union-attr]
     if OTHERS in shown:
-        add_note(ax, f"Levels of fewer than {minimum_count} confidential records stand together.")
+        add_note(ax, f"Levels of fewer than {minimum_count} confidential records are merged.")
     return ax

@@ -88,8 +88,8 @@ def plot_reidentification(
         )
     if rows["stratum"].duplicated().any():
         raise InputError(
-            f"stratum {listing(rows['stratum'][rows['stratum'].duplicated()].unique())} stands "
-            "there more than once"
+            f"stratum {listing(rows['stratum'][rows['stratum'].duplicated()].unique())} "
+            "occurs more than once"
         )
     counts = {name: numbers(rows[name], name) for name in _COUNTS}
     rates = {

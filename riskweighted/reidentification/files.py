@@ -93,7 +93,7 @@ def link_files(
     shared = sorted(set(pufid) & set(eifid))
     if shared:
         raise InputError(
-            f"pufid and eifid share the column {listing(shared)}: the IUF must tell them apart, "
+            f"pufid and eifid share the column {listing(shared)}: the IUF must distinguish them, "
             "rename one"
         )
     if empty_strata not in ("error", "allow"):

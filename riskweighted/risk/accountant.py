@@ -87,7 +87,7 @@ class Release:
         if L is None or not isinstance(made, Fit):
             raise InputError(
                 f"L of release {name!r} must be given: its fit has no guarantee that states how "
-                "many datasets leave"
+                "many datasets are released"
             )
         return cls(name, L, lipschitz=float(influence(made)["lipschitz"].max()))
 

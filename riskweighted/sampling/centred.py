@@ -119,8 +119,8 @@ def term_graph(term: CentredTerm, blueprint: Blueprint) -> Tensor:
     if term.centring.kinds is not None:
         name = type(term.synthesizer).__name__
         raise ContractError(
-            f"{name} tells kinds of value first and has no centred density: it takes uncentred "
-            "weights alone"
+            f"{name} draws the kind of a value first and has no centred density: it takes "
+            "uncentred weights alone"
         )
     mass = term.of_designs.graph(blueprint, "centred", "uncentred weights")
     with blueprint.model:

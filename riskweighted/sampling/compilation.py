@@ -130,8 +130,8 @@ def pymc_model(fit: BlockFit) -> "pm.Model":
         raise InputError(f"{name} estimates nothing: it has no PyMC model")
     if fit.centring is not None and fit.centring.kinds is not None:
         raise InputError(
-            f"{name} tells kinds of value first: its centring term stands in its density alone, "
-            "and no PyMC model holds it; valid are fits of weights without the plus"
+            f"{name} draws the kind of a value first: its centring term is in its density only, "
+            "and in no PyMC model; valid are fits of weights without the plus"
         )
     alpha, total = fit.weights.to_numpy(), blueprint.weighted_log_likelihood
     values = blueprint.weigh(alpha)

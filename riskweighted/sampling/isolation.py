@@ -138,7 +138,7 @@ def refuse_other_answers(
             raise ContractError(
                 f"{type(synthesizer).__name__}: draw sees the sensitive values: a fresh process, "
                 f"which has these {PERMUTED}, does not draw "
-                "what is to leave from the same theta and seed"
+                "what is to be released from the same theta and seed"
             )
 
 

@@ -131,7 +131,7 @@ def _of_link(prepared: PreparedSequence, chain: Chain, link: ChainVariable) -> I
         else [source for source in link.structure.names if source in variables and source != name]
     )
     if asked:
-        yield f"which records the rule of {name!r} leaves by {listing(asked)}"
+        yield f"which records the rule of {name!r} selects by {listing(asked)}"
     decided = [
         source
         for rule in prepared.rules.decided(name, not link.levels)

@@ -199,7 +199,7 @@ def _compared(
         listed = [_operand(value, operands) for value in right.elts]
         constants = tuple(value.value for value in listed if isinstance(value, Constant))
         if len(constants) < len(listed):
-            raise NotAllowedError("has a column in a list of values; texts stand in quotes")
+            raise NotAllowedError("has a column in a list of values; texts must be in quotes")
         return Within(_column(left, operands), constants, isinstance(sign, ast.In))
     first, other = _operand(left, operands), _operand(right, operands)
     name = _SIGNS.get(type(sign))
@@ -230,5 +230,5 @@ def _operand(
 def _column(node: ast.expr, operands: Mapping[str, ColumnName | Constant]) -> str:
     operand = _operand(node, operands)
     if not isinstance(operand, ColumnName):
-        raise NotAllowedError("asks whether a constant is in a list; a column must stand there")
+        raise NotAllowedError("asks whether a constant is in a list; only a column can be")
     return operand.name

@@ -114,7 +114,7 @@ class Condition:
             self._refuse(
                 f"there is no column {name!r}"
                 if name not in frame.columns
-                else f"column {name!r} stands there twice"
+                else f"column {name!r} occurs twice"
             )
         try:
             return cells_of(frame[name])
@@ -183,8 +183,7 @@ class Condition:
         levels = cells.levels
         if levels is None or (not constant and there.levels != levels):
             self._refuse(
-                f"column {name!r} and {what} must have the same ordered categories to stand in "
-                "an order"
+                f"column {name!r} and {what} must have the same ordered categories to be compared"
             )
         places = pd.Index(list(levels), dtype=object)
         left, right = (

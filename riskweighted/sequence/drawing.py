@@ -93,7 +93,7 @@ class Drawing:
             rows = np.unique(np.concatenate(stuck))
             stuck.clear()
         raise InputError(
-            f"after {ROUNDS} rounds of draws implied, sums and rules of units leave no value in "
+            f"after {ROUNDS} rounds of draws implied, sums and rules of units admit no value in "
             f"{len(rows)} of {len(frame)} records: "  # type: ignore[arg-type]
             "leave one of them out, or change the order of the variables"
         )

@@ -252,7 +252,7 @@ def _amounts(column: pd.Series, codes: tuple[float, ...], place: str, what: str)
     cells = cells_of(column)
     if cells.kind == "text":
         raise InputError(
-            f"{place} names {column.name!r}, which holds text; only numbers stand in {what}"
+            f"{place} names {column.name!r}, which holds text; only numbers can be in {what}"
         )
     return np.where(np.isin(cells.values, codes), np.nan, cells.values)
 

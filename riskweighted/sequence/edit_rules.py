@@ -187,8 +187,8 @@ class Rules:
         return InputError(
             f"after {rounds} rounds of draws of {variable!r}, "
             f"{_counts(pair for pair in broken if pair[1])} of {len(frame)} records: "
-            "the rule leaves the model too little room there; loosen it, or give the variable "
-            "bounds or predictors that know of it"
+            "the rule restricts the model too much there; loosen it, or give the variable "
+            "bounds or predictors that reflect it"
         )
 
     def _conditions(self) -> Iterator[tuple[Condition, Condition]]:

@@ -722,7 +722,7 @@ class Fit:
         if kept and len(kept) < len(entropies):
             raise InputError(
                 "some blocks of this fit have a guarantee and others have none, so nothing can "
-                "be drawn from it; fit anew"
+                "be drawn from it; fit again"
             )
         if (
             kept
@@ -742,11 +742,11 @@ class Fit:
         if count > self.statement.L:
             raise InputError(
                 f"L must be at most {self.statement.L}, for which the guarantee of this fit is "
-                f"stated, got {count}; fit anew"
+                f"stated, got {count}; fit again"
             )
         if parameters != "draws":
             raise InputError(
-                "parameters must be 'draws' under a guarantee, which proves nothing of the mode"
+                "parameters must be 'draws' under a guarantee, which does not cover the mode"
             )
         for link in self.prepared.links:
             if link.values is not None and self.drawing.rounding(link.values).precision is None:

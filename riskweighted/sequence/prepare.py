@@ -519,8 +519,8 @@ class _Linking:
         stated = chain.formula_of(self.variable)
         if stated is not None and prepared.members is not None:
             raise InputError(
-                f"variable {self.variable!r}: a formula names columns of the file, which say "
-                "nothing of other members of the unit: leave it out, or leave out units"
+                f"variable {self.variable!r}: a formula names columns of the file, which do "
+                "not describe other members of the unit: leave it out, or leave out units"
             )
         if stated is not None:
             sources, scale = split_formula(stated).names, None

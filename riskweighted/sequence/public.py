@@ -33,8 +33,8 @@ def not_public(prepared: PreparedSequence, guarantee: Guarantee) -> list[str]:
     numbers = [name for name in public if name in prepared.variables and name not in levels]
     if numbers:
         raise InputError(
-            f"guarantee.public names {listing(numbers)}, which is synthesized and no variable of "
-            "levels: nothing of its numbers is public"
+            f"guarantee.public names {listing(numbers)}, which is synthesized and not a "
+            "variable of levels: its numbers are not public"
         )
     read, unknown = _read(prepared, public), [name for name in levels if name not in public]
     if not read and not unknown:
@@ -90,7 +90,7 @@ def refuse_told(prepared: PreparedSequence, guarantee: Guarantee) -> None:
     )
     for row in table[table["verdict"] == REFUSE].to_dict("records"):
         raise InputError(
-            f"guarantee.public names {listing(row['columns'])}, which gives away the synthesized "
+            f"guarantee.public names {listing(row['columns'])}, which discloses the synthesized "
             f"{row['target']!r}: {row['relation']} "
-            f"({row['rule']}); what is made of it is not public: leave it out of the model"
+            f"({row['rule']}); what is derived from it is not public: leave it out of the model"
         )

@@ -85,7 +85,7 @@ def make_totals(
     ruled = [name for rule in chain.rules.rules for name in rule.names]
     if both := [name for name in units.totals if name in (*recipes, *ruled)]:
         raise InputError(
-            f"{listing(both)}, a total of units, predicts or stands in a rule, and is known only "
+            f"{listing(both)}, a total of units, predicts or is in a rule, and is known only "
             "once all is drawn: leave it out there"
         )
     return tuple(_total(name, units, chain, confidential) for name in units.totals)

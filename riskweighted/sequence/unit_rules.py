@@ -332,7 +332,7 @@ def _check_rule(
             )
         if of.ties and (who in (LAST, PREVIOUS) or (who == FIRST and not single)):
             raise InputError(
-                f"{place}: {of.ties} records stand in a random order within their unit, so that "
+                f"{place}: {of.ties} records are in a random order within their unit, so that "
                 f"nobody is {who!r}: name order, or time"
             )
 

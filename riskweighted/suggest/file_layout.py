@@ -89,7 +89,7 @@ class FileLayout:
             )
         told += [
             f"{plain(name)}: {count} kinds of missing values are read as one: only codes can be "
-            "told apart."
+            "distinguished."
             for name, count in self.kinds.items()
         ]
         return [*told, *self._unsaid(columns), *([self.silent] if self.silent else [])]
@@ -112,7 +112,7 @@ class FileLayout:
                 )
                 yield (
                     f"{plain(column.name)}: {len(labelled)} labelled among its amounts, of which "
-                    f"{taken} stand apart and are taken for "
+                    f"{taken} stand out and are taken for "
                     f"codes; a file of {package} cannot say which mean missing, one of SPSS or a "
                     "sidecar file can (--variables)."
                 )

@@ -131,8 +131,8 @@ def _data(data: Path, folder: Path, layout: CsvLayout | None, variables: Path | 
         for line in _set(name, value, _LAID_OUT[name])
     ]
     why = (
-        "labels, missing codes and types; they leave with a release, as what is public of the "
-        "survey"
+        "labels, missing codes and types; they are released, too, as public documentation of "
+        "the survey"
     )
     return (
         lines
@@ -405,8 +405,8 @@ def _universes(suggestion: Suggestion, name: str) -> list[str]:
             )
         else:
             because = (
-                f"whoever sees {plain(rule.by)} knows it, so it does not leave. If that is no "
-                "secret,"
+                f"anybody who sees {plain(rule.by)} knows it, so it is not released. If that is "
+                "not secret,"
             )
             if not suggestion.is_secret(rule):
                 fewer = suggestion.column(rule.by).distinct <= 2  # which no band makes fewer
@@ -414,7 +414,8 @@ def _universes(suggestion: Suggestion, name: str) -> list[str]:
                     "once what is known has fewer patterns," if fewer else "once it is banded,"
                 )
             lines += _remark(
-                f"{why}: {because} declare it by these lines, and let the column predict and leave:"
+                f"{why}: {because} declare it by these lines, then predict with the "
+                "column and release it:"
             )
             lines += [f"# {line}" for line in setting]
     return lines
@@ -522,15 +523,15 @@ def _why_model(suggestion: Suggestion, column: ColumnSummary) -> str:
 
 def _why_predictors(suggestion: Suggestion) -> str:
     if not suggestion.predictors:
-        return "no column that may leave tells anything of it"
+        return "no column that may be released predicts it"
     apart = "; ".join(
         f"{plain(name)} is left out: it follows from {plain(of)}"
         for name, of in suggestion.told_by.items()
     )
-    told = "what leaves: what is known, then what tells most"
+    told = "released columns: the known ones, then those that predict best"
     stays = (
-        f"; {listing(suggestion.staying)} stays: too many levels to leave, and a run judges "
-        "whether the datasets tell them"
+        f"; not released, with too many levels: {listing(suggestion.staying)}; a run judges "
+        "whether the datasets disclose them"
     )
     return told + (stays if suggestion.staying else "") + (f"; {apart}" if apart else "")
 
@@ -558,7 +559,7 @@ def _bounds(suggestion: Suggestion, column: ColumnSummary) -> list[str]:
         "of the largest by the value that "
         f"{found.rank} records reach, of five units where the file has some, so that neither one "
         "record nor one unit decides it "
-        f"({beyond}). They tell the order of magnitude of the largest values: public ones are "
+        f"({beyond}). They disclose the order of magnitude of the largest values: public ones are "
         "better, support = [LOW, HIGH], and a "
         "guarantee needs them"
     )
@@ -589,9 +590,9 @@ def _heaps(suggestion: Suggestion, column: ColumnSummary) -> list[str]:
 
 
 _OF_UNITS = {
-    "id": "whose records are drawn one after the other, each given those before it; it leaves with "
-    "new numbers",
-    "role": "found by its values: one level stands once in every unit",
+    "id": "whose records are drawn one after the other, each given those before it; it is "
+    "released with new numbers",
+    "role": "found by its values: one level occurs once in every unit",
     "order": "counts the members",
     "time": "one record in each",
     "unit_level": "the same for all members",
@@ -614,17 +615,17 @@ def _units(suggestion: Suggestion) -> list[str]:
 
 def _weights(suggestion: Suggestion) -> list[str]:
     why = (
-        "unweighted to compare with; mix+ limits what is learned from a record and leaves the "
-        "model straight"
+        "unweighted to compare with; mix+ limits what is learned from a record and keeps the "
+        "model unbiased"
     )
     return ["[weights]", *_set("schemes", list(suggestion.schemes), why)]
 
 
 def _release(suggestion: Suggestion) -> list[str]:
     why = (
-        "leave unaltered, besides the known ones: others do not leave"
+        "released unaltered, besides the known ones; no others are released"
         if suggestion.released
-        else "unaltered columns that leave, too"
+        else "unaltered columns to be released, too"
     )
     unit = next(iter(suggestion.units), None)
     count = suggestion.columns[0].records if unit is None else suggestion.column(unit).distinct
@@ -635,10 +636,10 @@ def _release(suggestion: Suggestion) -> list[str]:
     few = (
         ""
         if datasets == 20
-        else ": few, since together those of a small file tell more of each record"
+        else ": few, since together those of a small file disclose more of each record"
     )
     few = (
-        ": few, since together they tell more of whoever is alone in what leaves"
+        ": few, since together they disclose more of records that are alone in what is released"
         if suggestion.lonely
         else few
     )
@@ -696,7 +697,7 @@ def _design(survey: SurveyColumns) -> list[str]:
     if survey.other or survey.weights[1:]:
         others = listing([*survey.weights[1:], *survey.other])
         lines += _remark(
-            f"{others}: of the design, too; no variance can be had from them as they stand, or "
+            f"{others}: of the design, too; no variance can be computed from them as they are, or "
             "they are other weights"
         )
     if survey.replicates:

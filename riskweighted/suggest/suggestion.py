@@ -371,8 +371,8 @@ def _of_units_alike(suggestion: Suggestion, data: pd.DataFrame) -> Suggestion:
         without = {name: alone([other for other in leaving if other != name]) for name in may}
         name = min(reversed(leaving), key=lambda name: without.get(name, math.inf))
         gone[name] = (
-            f"with it {left:.0%} of the records would leave in units of {units.id} that are "
-            "composed as no other one is: a coarser column might leave"
+            f"with it {left:.0%} of the records would be released in units of {units.id} with "
+            "a unique composition: a coarser column might be released"
         )
         leaving.remove(name)
         left = without[name]
@@ -446,11 +446,11 @@ def _with_universes(suggestion: Suggestion, data: pd.DataFrame) -> Suggestion:
             mend = (
                 "band it"
                 if known.column(rule.by).distinct > 2
-                else "fewer or wider known columns would let it leave"
+                else "fewer or wider known columns would allow its release"
             )
             why = (
                 f"says who is asked for {name}, but with it hardly {_PER_PATTERN} records a "
-                f"pattern would leave alike: {mend}"
+                f"pattern would be released alike: {mend}"
             )
             known = replace(known, left_out={**known.left_out, rule.by: why})
         else:

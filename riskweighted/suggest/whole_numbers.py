@@ -105,7 +105,7 @@ def kind_of_whole(column: Evidence, others: Others) -> ColumnKind:
         if found is not None:
             return found
     if _looks_coded(column):
-        asked = ColumnKind(name, NUMBER, "whole numbers, nothing tells that they are codes")
+        asked = ColumnKind(name, NUMBER, "whole numbers, nothing says that they are codes")
         return asked.asking("codes or numbers?", LEVELS)
     return ColumnKind(name, NUMBER, "whole numbers")
 
@@ -146,7 +146,7 @@ def _unit_id(column: Evidence, others: Others) -> ColumnKind | None:
     if stand_together(column.values, column.distinct) and not (
         column.is_sorted and not column.no_gaps
     ):
-        points.append((2, "equal values stand together"))
+        points.append((2, "equal values are adjacent"))
     if named:
         points.append((2, "called like a key"))
     if UNIT(column.name):

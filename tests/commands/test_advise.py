@@ -46,7 +46,7 @@ def test_a_study_is_advised_and_written_beside_the_old_one(folder):
         assert load_study(folder / name).release.columns == ()
         assert load_study(folder / name).scenario == load_study(folder / "study.toml").scenario
     assert (folder / "study.toml").read_text() == before
-    assert "Nothing to mend" in riskweighted("advise", "study-advised.toml", cwd=folder).stdout
+    assert "Nothing to correct" in riskweighted("advise", "study-advised.toml", cwd=folder).stdout
     nothing = riskweighted("advise", "study-advised.toml", "--apply", cwd=folder)
     assert nothing.returncode == 2
     assert len(without_log(nothing.stderr).strip().splitlines()) == 1

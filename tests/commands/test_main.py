@@ -151,7 +151,7 @@ def test_dry_run_says_what_would_happen_and_writes_nothing(folder):
     for expected in (
         "120",
         "known patterns",
-        "2, of which 0 hold",
+        "2, with a single record: 0",
         "mean weight",
         "3 per scheme",
         "expected time",

@@ -257,7 +257,7 @@ def test_check_is_the_dry_run(folder):
     assert [*names[:-1], "results", names[-1]] == [
         line[:22].strip() for line in dry.stdout.splitlines()
     ]
-    assert names[:3] == ["leaves unaltered", "leaves synthesized", "stays"]
+    assert names[:3] == ["released unaltered", "synthesized", "stays"]
     assert {"records", "known patterns"} <= set(names)
     assert re.match(LOG_LINE, checked.stderr)
     assert (

@@ -67,7 +67,7 @@ def test_other_wrong_input():
         rw.survey_weights(data, 3)
     with pytest.raises(InputError, match="one weight for each of 2 records"):
         checked_survey(np.ones(3), data)
-    with pytest.raises(InputError, match="stand on the index of the confidential data"):
+    with pytest.raises(InputError, match="have the index of the confidential data"):
         checked_survey(pd.Series([1.0, 2.0]), data)
     assert checked_survey(None, data) is None
     pd.testing.assert_series_equal(

@@ -147,9 +147,13 @@ def changed(**columns):
         (
             FAMILY,
             changed(relation=["child", "child", "head"] * 2),
-            r"1 of 3 units hold .* \(1 never",
+            r"1 of 3 units do not have .* \(1 never",
         ),
-        (FAMILY, changed(relation=["head"] * 6), r"2 of 3 units hold .* \(0 never, 2 several"),
+        (
+            FAMILY,
+            changed(relation=["head"] * 6),
+            r"2 of 3 units do not have .* \(0 never, 2 several",
+        ),
         (FAMILY, changed(relation=["child", "boss"] * 3), "first is no level of the role"),
         (FAMILY, changed(relation=["child", "head", "head", None] + ["head"] * 2), "missing in 1"),
         (
@@ -208,7 +212,7 @@ def test_large_units_are_cut_after_their_first_members():
     ("coarsen", "says"),
     [
         ({"most_members": 0}, "coarsen.most_members must be a whole number >= 1"),
-        ({"relation": {}}, "new levels with those that each stands for"),
+        ({"relation": {}}, "new levels with those that each replaces"),
         ({"relation": {"a": ["head"], "b": ["head"]}}, "named once"),
         ({"relation": ["head"]}, "must be a table"),
         ({"relation": {"other": ["lodger"]}}, "1 of the levels it names are those of no record"),
@@ -233,7 +237,7 @@ def test_members_take_the_columns_of_their_unit():
 @pytest.mark.parametrize(
     ("units", "says"),
     [
-        ({"house": [7, 9], "age": [1, 2]}, "'age' stands in the file of members"),
+        ({"house": [7, 9], "age": [1, 2]}, "the file of members also has 'age'"),
         ({"house": [7, 9, 9], "rent": [1, 2, 2]}, "1 of 3 rows have the 'house' of another one"),
         ({"house": [7, 8], "rent": [1, 2]}, "1 of 3 members have a 'house' that"),
         ({"house": [7, None], "rent": [1, 2]}, "missing in 1 of 2"),

@@ -557,7 +557,7 @@ BROKEN = [
     (ShortResponse, "declared", "120 numbers"),
     (Mutable, "frozen", "'formula' can be changed"),
     (Unequal, "frozen", "equal"),
-    (ChangesData, "left alone", "leave the data"),
+    (ChangesData, "left alone", "must not change the data"),
     (PassesOnErrors, "bad data", "ValueError"),
     (ShowsValues, "bad data", "shows a value of 'wait'"),
     (ShowsLevels, "bad data", "shows a value of 'shift'"),

@@ -238,7 +238,7 @@ def test_a_sidecar_gives_back_what_was_written(tmp_path, ending):
         ("x.toml", '[a]\nlabl = "A"\n', "unknown setting 'a.labl'"),
         ("x.toml", "[a]\nlabel = 3\n", "label must be text"),
         ("x.toml", "a = 3\n", "must be a table"),
-        ("x.json", "{}", "says nothing of its columns"),
+        ("x.json", "{}", "does not describe columns"),
     ],
 )
 def test_wrong_sidecars(tmp_path, name, text, told):

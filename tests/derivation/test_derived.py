@@ -102,7 +102,7 @@ def test_a_target_exchanged_among_like_records_is_told_by_nothing(seed):
         (lambda y, rng: y * np.exp(rng.normal(0, 0.08, N)), "recovered"),
         (lambda y, rng: pd.Series(pd.qcut(y, 4)).astype(str), "coarsening"),
         (lambda y, rng: np.array([3, 0, 4, 1, 2])[pd.qcut(y, 5, labels=False)], "coarsening"),
-        # unmistakable values stand there again
+        # unmistakable values recur there
         (lambda y, rng: np.where(rng.random(N) < 0.05, y, 1.0), "exact"),
     ],
 )
@@ -157,7 +157,7 @@ def test_gaps_do_not_hide_a_flag_that_tells_who_has_an_amount(age):
     gaps = data["age"] < age if age else rng.random(N) < 0.05
     data["income"] = data["income"].where(works, 0.0).mask(gaps)
     told = refused(rw.derived(data.assign(works=works), "income", released=["works"]))
-    assert told["relation"].tolist() == ["its levels tell its zeros"]
+    assert told["relation"].tolist() == ["its levels reveal its zeros"]
     assert refused(
         rw.derived(data.assign(works=rng.random(N) < 0.7), "income", released=["works"])
     ).empty

@@ -184,7 +184,7 @@ def test_every_choice_that_looks_at_the_data_is_named_at_once():
         (
             {"size": SIZE | {"applies_if": "rent > 500", "else_value": "large"}},
             {},
-            "the rule of 'size' leaves by 'rent'",
+            "the rule of 'size' selects by 'rent'",
         ),
         (
             {},
@@ -275,7 +275,7 @@ def test_predictors_and_levels_of_a_chain_are_declared_public(public, named):
 
 def test_what_is_made_of_a_variable_does_not_pass_as_public():
     data = frame().assign(age=lambda one: one["rent"] * 12)
-    with pytest.raises(rw.InputError, match="'age', which gives away the synthesized 'rent'"):
+    with pytest.raises(rw.InputError, match="'age', which discloses the synthesized 'rent'"):
         rw.fit(chain_of(), data, guarantee=rw.Guarantee(epsilon=1, public=PUBLIC), L=2)
 
 
@@ -317,4 +317,4 @@ def test_units_are_no_part_of_a_guarantee_even_where_the_models_state_all():
     chain = chain_of(settings, ("size",), units=rw.Units(id="house"))
     prepared, public = prepare_sequence(chain, data), [*PUBLIC, "house"]
     hindering = sequence_obstacles(prepared, rw.Guarantee(M=0.5, public=public))
-    assert any(text.startswith("units, of which") for text in hindering)
+    assert any(text.startswith("units, in which") for text in hindering)

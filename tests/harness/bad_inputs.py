@@ -609,7 +609,7 @@ MODELS = (
     ("two-part", 'value = "nope"', "unknown synthesizer 'nope'; installed are"),
     ("two-part", 'value = "auto"', "unknown synthesizer 'auto'"),
     ("two-part", 'value = ["transformation"]', "unknown synthesizer"),
-    ("two-part", 'value = "two-part"', "'two-part' cannot stand in itself"),
+    ("two-part", 'value = "two-part"', "'two-part' cannot be used within itself"),
     ("two-part", 'value = "top-coding"', "can draw zero or the other sign"),
     (
         "two-part",
@@ -958,7 +958,7 @@ CHAIN_EDITS = (
     (
         'path = "data.csv"',
         'path = "data.csv"\nunits = "data.csv"\nkey = "person"',
-        "stand in the|stands in the",
+        "the file of members also has",
     ),
     (
         _MODEL,
@@ -1146,13 +1146,13 @@ UNITS = {
         "id = 'house'\nrole = 'place'\nfirst = 'head'",
         "",
         {"place": lambda frame: "head"},
-        "15 of 15 units hold",
+        "15 of 15 units do not have",
     ),
     "no first member": (
         "id = 'house'\nrole = 'place'\nfirst = 'head'",
         "",
         {"place": lambda frame: ["head", *["child"] * (len(frame) - 1)]},
-        "14 of 15 units hold",
+        "14 of 15 units do not have",
     ),
     "what differs within units": (
         "id = 'house'\nunit_level = ['group']",

@@ -62,8 +62,8 @@ def test_bounds_between_the_default_knots_have_knots_of_their_own(low, high):
 def test_bounds_with_hardly_a_value_between_them_are_refused():
     with pytest.raises(
         InputError,
-        match=r"the bounds 0 to 2 leave 1 bins at the precision 1 of the data, at least 3; widen "
-        r"them",
+        match=r"the bounds 0 to 2 hold only 1 of at least 3 bins at the precision 1 of the data; "
+        r"widen them",
     ):
         make_grid(0, 2, np.array([1.2, 1.5, 1.8]), 1.0, True)
 

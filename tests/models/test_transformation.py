@@ -453,7 +453,7 @@ def test_settings_of_a_transformation_that_make_no_sense_are_refused(settings, t
         ({"codes": ["a"]}, "codes must be"),
         ({"value_settings": {"wrong": 1}}, "has no setting"),
         ({"value": "negative-binomial"}, "takes no support"),
-        ({"value": "two-part"}, "cannot stand in itself"),
+        ({"value": "two-part"}, "cannot be used within itself"),
         (
             {"value_settings": {"support": (0, 1)}},
             "no setting 'support' here; valid are knots, heaping",

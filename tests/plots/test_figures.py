@@ -646,7 +646,7 @@ BAD = pd.Series([0.5, np.nan])
         ),
         (
             lambda: rw.plot_reidentification(pd.concat([rates(), rates()])),
-            "stands there more than once",
+            "occurs more than once",
         ),
         (
             lambda: rw.plot_reidentification(rates().assign(suspected_rate=2.0)),

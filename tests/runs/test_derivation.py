@@ -222,7 +222,7 @@ def test_what_a_rule_states_is_a_declaration():
     chain = {"name": "sequential", "predictors": ["sex"]}
     stated = {"variables": {"income": {"applies_if": "works == 'yes'", "else_value": 0}}}
     leaving = {"L": 2, "columns": ["works"]}
-    with pytest.raises(InputError, match=r"'works'.*its levels tell its zeros"):
+    with pytest.raises(InputError, match=r"'works'.*its levels reveal its zeros"):
         check_study(study(synthesizer=chain, release=leaving), data)
     silent(study(synthesizer=chain | stated, release=leaving), data)
 
@@ -276,7 +276,7 @@ def test_a_universe_is_proposed_and_a_study_that_states_it_is_silent():
     leaving = {"L": 2, "columns": ["works"]}
     with pytest.warns(
         DerivedWarning,
-        match=r"works': its levels tell its missing values "
+        match=r"works': its levels reveal its missing values "
         r".*\[synthesizer.variables.income\] applies_if",
     ):
         check_study(study(synthesizer=chain, release=leaving), data)

@@ -166,7 +166,7 @@ def test_whole_numbers_of_a_described_file_are_public_by_their_stated_type_alone
     ("public", "named"),
     [
         ([], ["the columns 'region'", "not declared public", 'public = ["region"]']),
-        (["jobs"], ["names 'jobs'", "nothing of its numbers is public"]),
+        (["jobs"], ["names 'jobs'", "its numbers are not public"]),
         (["nope"], ["names 'nope'", "'region'"]),
         (["region", "twice"], ["'twice'", "gives away", "no reason makes it public"]),
         ("region", None),

@@ -178,7 +178,7 @@ def test_a_dry_run_plans_it_and_settings_of_numbers_are_refused():
     for changes, named in (
         ({"release": {"precision": 0.1}}, ("release.precision", "levels")),
         ({"scenario": coded, "synthesizer": ordinal}, ("'code'", "scenario.categorical")),
-        ({"release": {"columns": ["code"]}}, ("'code'", "'job'", "tell the level")),
+        ({"release": {"columns": ["code"]}}, ("'code'", "'job'", "reveal the level")),
         (
             {"weights": {"target": "top-1-percent-risk", "target_max": 0.1}},
             ("top-1-percent-risk", "U_m", "'job'"),

@@ -179,7 +179,7 @@ def test_every_block_of_a_chain_has_the_weights_of_its_records():
         ("negative", "0 are missing, 0 infinite and 1 negative"),
         ("text", "must be numbers >= 0, got dtype"),
         (np.zeros(3), "one weight for each of"),
-        (pd.Series([1.0]), "must stand on the index"),
+        (pd.Series([1.0]), "must have the index"),
     ],
 )
 def test_what_is_refused(survey, message):

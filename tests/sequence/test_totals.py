@@ -105,7 +105,7 @@ def test_a_total_leaves_and_the_check_of_a_pack_looks_at_it(data, drawn):
         ({"grown": {"count": "region == 'n'"}}, "names no synthesized variable"),
         ({"relation2": {"sum": "age"}}, "relation2"),
         ({"ages": {"sum": "nope"}}, "no synthesized"),
-        ({"region": {"sum": "age"}}, "predicts or stands in a rule"),
+        ({"region": {"sum": "age"}}, "predicts or is in a rule"),
     ],
 )
 def test_totals_that_do_not_hold_or_play_another_part_are_refused(data, totals, says):

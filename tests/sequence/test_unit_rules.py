@@ -250,7 +250,7 @@ def test_rules_that_no_draw_could_obey_are_refused(data, rules, says):
 
 def test_who_stands_before_must_be_known(data):
     units = dataclasses.replace(ORDERED, order=[])
-    with pytest.raises(InputError, match=r"stand in a random order .* nobody is 'previous'"):
+    with pytest.raises(InputError, match=r"are in a random order .* nobody is 'previous'"):
         prepare_sequence(house_chain(units), data)
 
 

@@ -130,7 +130,7 @@ def test_whole_numbers_are_whole_however_they_are_stored(dtype):
 def test_units_are_told_by_names_neighbours_periods_and_what_does_not_vary():
     size = pd.Series(np.bincount(HOUSEHOLDS)[HOUSEHOLDS], name="size")
     scattered = rng.permutation(5000)[:350][HOUSEHOLDS]
-    assert found("x", HOUSEHOLDS).kind == "unit id"  # equal values stand together
+    assert found("x", HOUSEHOLDS).kind == "unit id"  # equal values are adjacent
     # what does not vary alone is no proof
     assert found("x", scattered[SHUFFLED], size[SHUFFLED].reset_index(drop=True)).question
     assert found("hid", scattered[SHUFFLED]).kind == "unit id"

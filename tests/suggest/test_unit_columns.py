@@ -93,7 +93,7 @@ def test_members_columns_that_leave_few_units_alike_do_not_leave():
     assert made.together.id == "person"
     assert made.known == ("region",)
     assert "job" not in {*made.predictors, *made.known}
-    assert "composed as no other one" in made.left_out["job"]
+    assert "a unique composition" in made.left_out["job"]
     once = data.groupby("person").head(1)  # whom nothing groups
     assert "job" in suggest(once, look_at(once), ["wage"]).known
 
