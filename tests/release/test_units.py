@@ -60,7 +60,7 @@ def leaving(run, data):
 def test_the_id_leaves_and_role_is_unaltered(run, data):
     assert run.study.unaltered(data) == ["relation", "region"]
     assert run.study.released(data) == ["house", "relation", "age", "rent", "region"]
-    with pytest.raises(InputError, match="which leaves with new numbers"):
+    with pytest.raises(InputError, match="which is released with new numbers"):
         make_study(SETTINGS | {"scenario": SETTINGS["scenario"] | {"known": ["house"]}})
 
 
