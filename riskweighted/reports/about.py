@@ -40,7 +40,7 @@ def about_section(source: Source) -> Section:
     paragraphs = [
         f"{view.records:,} records{those}. {_replaced(source)} ({study.synthesizer.name}), "
         f"{study.release.L} synthetic datasets for each "
-        f"weighting scheme. Released unaltered besides: {unaltered}; nothing else is released.",
+        f"weighting scheme. Also released, unaltered: {unaltered}; nothing else is.",
         f"The intruder is taken to know {known} of a record, and to look for its "
         f"{', '.join(scenario.synthetic)}. "
         f"{ball_rule(scenario, view.internal)}",
