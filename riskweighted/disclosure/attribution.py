@@ -45,9 +45,9 @@ __all__ = ["attribution", "attribution_of_fit", "attribution_of_folds"]
 _NO_SIDE = ("no fit and no folds say what the release would be without a record",)
 # units whose records stand out from the folds of a fit that are left out by fits of their own
 _ALONE = 5
-_NOT_CONVERGED = ("a fit that did not converge tells nothing of what it would be without a record",)
+_NOT_CONVERGED = ("a fit that did not converge does not show what it is without a record",)
 _OTHERS_READ = (
-    "weights that may depend on others' values cannot be made anew without a record: say "
+    "weights that may depend on others' values cannot be computed again without a record: state "
     "weights.depends, or add a scheme that computes them"
 )
 Places = Sequence[Sequence[tuple[int, int]]]

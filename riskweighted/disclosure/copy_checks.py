@@ -161,7 +161,7 @@ class CopyTests:
     def found(self) -> Copies:
         """What they come to."""
         rows = [
-            *self._leaving.judged("as they leave", 2 * _LEVEL),
+            *self._leaving.judged("as released", 2 * _LEVEL),
             *self._others.judged("other draws", _LEVEL),
         ]
         table = pd.DataFrame(rows, columns=COLUMNS)
@@ -240,7 +240,7 @@ def _broken(table: pd.DataFrame, strange: Mapping[str, str]) -> Iterator[Broken]
     """Of each variable the test that tells most, of what leaves where it does, and how many others
     tell; `strange`: by variable the class of another package that draws it, which is what to mend.
     """
-    # "as they leave" before "other draws"
+    # "as released" before "other draws"
     refused = table[table["verdict"] == "refuse"].sort_values(["datasets", "p"], kind="stable")
     for name, rows in refused.groupby("variable", sort=False):
         row, others = rows.iloc[0], len(rows) - 1
@@ -252,7 +252,7 @@ def _broken(table: pd.DataFrame, strange: Mapping[str, str]) -> Iterator[Broken]
         near = "" if np.isnan(row["radius"]) else f" within {row['radius']:g} of the radius"
         more = f", and {others} more test{'s'[: others > 1]}" if others else ""
         text = (
-            f"copies of {name!r} tell the true values, {row['test']}, {row['of']}{near} "
+            f"copies of {name!r} disclose the true values, {row['test']}, {row['of']}{near} "
             f"({row['datasets']}){figures}{more}"
         )
         made = strange.get(str(name))

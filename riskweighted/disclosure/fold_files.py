@@ -31,37 +31,37 @@ __all__ = [
 
 MANIFEST, ASSIGNMENT, DECOYS, GUIDE = "folds.json", "assignment.csv", "decoys.csv", "README.txt"
 _PRIVATE = "confidential: keep this folder where the data are kept"
-_ANEW = "write the folds anew and run the tool again"
+_ANEW = "write the folds again and run the tool again"
 
 
 _GUIDE = """What to do with this folder ({private})
 
 1. For each k from 1 to {K} run your tool on k/train.csv, and on no other file: not on another k,
    not on the data themselves, and with the settings that made the release, but for its seed.
-   train.csv holds decoys, some values exchanged: leave them as they are.
+   train.csv holds decoys, some values exchanged: keep them.
 2. Let it make as many datasets as the release has, each with a row for every row of k/rows.csv, in
    their order. A dataset holds {columns},
    and may hold the columns of rows.csv.
 3. Put them beside rows.csv as k/synthetic_1.csv, k/synthetic_2.csv and so on.
 4. riskweighted assess DATA SYNTHETIC... --known A,B --synthetic {synthesized} --folds {folder}
 
-Change no other file: each is held to what was written. In the end delete the folder.
+Change no other file: each is compared with what was written. In the end delete the folder.
 """
 
 _GUIDE_OF_PACKS = """What to do with this folder ({private})
 
 1. For each k from 0 to {K} run your tool once on k/train.csv, and on no other file: not on another
    k, not on the data themselves, and with the same settings, but for its seed. 0/train.csv is the
-   whole file; the others hold decoys, some values exchanged: leave them so.
+   whole file; the others hold decoys, some values exchanged: keep them.
 2. Let it draw {R} packs of L datasets from each training, all packs in the same way, each dataset
    with a row for every row of k/rows.csv, in their order. A dataset holds {columns},
    and may hold the columns of rows.csv.
 3. Put them beside rows.csv as k/pack_1/synthetic_1.csv to k/pack_{R}/synthetic_L.csv.
-4. What may leave is 0/pack_1 and no other: do not choose among packs, and do not draw it again.
+4. Only 0/pack_1 may be released: do not choose among packs, and do not draw it again.
 5. riskweighted assess DATA {folder}/0/pack_1/synthetic_*.csv --known A,B \
 --synthetic {synthesized} --folds {folder}
 
-Change no other file: each is held to what was written. In the end delete the folder.
+Change no other file: each is compared with what was written. In the end delete the folder.
 """
 
 

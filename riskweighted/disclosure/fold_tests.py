@@ -258,12 +258,12 @@ def _p_values(
     """The p-value of each test, corrected for what it looks at, and what it says. `anywhere`: who
     is present in any row, with the very value: few of those at the ends of the file would be by
     chance."""
-    said = "values stand in the datasets that do not stand there without the persons"
+    said = "values appear in the datasets that do not appear without the persons"
     yield _of_everybody(by_share), f"of single persons {said}"
     ends = groups["the ends of the file"]
     yield (
         _of_one_person(by_share, anywhere, ends),
-        "the value of one person at an end of the file stands in the datasets, and not without "
+        "the value of one person at an end of the file appears in the datasets, and not without "
         "the person",
     )
     for name, members in groups.items():
@@ -428,8 +428,8 @@ def in_words(
     none = (
         ""
         if table.attrs.get("broken")
-        else "no leak was found, no person's value stands in the files beyond what it would "
-        "without the person; "
+        else "no leak was found, no person's value appears in the files more often than without "
+        "the person; "
     )
     reasons = (f"{none}{'; '.join(said)}: {cure}",) if said else table.attrs["reasons"]
     table.attrs |= {"verdict": NOT_SHOWN, "reasons": reasons, "packs_needed": most}

@@ -113,7 +113,7 @@ class Folds:
             )
         if self.whole and not _alike(world, released, self.whole[0]):
             raise InputError(
-                "the release is not pack_1 of the whole file: what may leave is folds/0/pack_1, "
+                "the release is not pack_1 of the whole file: only folds/0/pack_1 may be released, "
                 "fixed before it is judged"
             )
         scores = [

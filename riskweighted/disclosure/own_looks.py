@@ -335,8 +335,8 @@ class _Looks:
             broken.append(
                 Broken(
                     "not_shown",
-                    f"{self.count} datasets are {packs} packs, and {FEWEST} tell an error: draw "
-                    "more",
+                    f"{self.count} datasets are {packs} packs, and an error needs {FEWEST}: "
+                    "draw more",
                 )
             )
         told = {
@@ -570,19 +570,19 @@ class _Looks:
         above = settings.warn_largest < of_all.D
         alone_with = zip(of_all.records[above], of_all.D[above], strict=True)
         self.persons += [
-            Concerned(int(row), "D of a record that may stand alone", float(D))
+            Concerned(int(row), "D of a record that may be alone", float(D))
             for row, D in alone_with
         ]
         if least.max() > settings.largest:
             count = int((settings.largest < least).sum())
-            who = f"{count} record{'s' * (count != 1)} that may stand alone"
+            who = f"{count} record{'s' * (count != 1)} that may be alone"
             yield Broken(
                 "largest", f"D of {who} is above {settings.largest:g} {of}, at most {largest:.3f}"
             )
         # of so many persons the largest lies above by chance
         elif (of_all.D - _SURE * of_all.se).max() > settings.warn_largest:
             text = (
-                f"the largest D of a record that may stand alone is {largest:.3f} {of}, above "
+                f"the largest D of a record that may be alone is {largest:.3f} {of}, above "
                 f"{settings.warn_largest:g}"
             )
             yield Broken("warn_largest", text, warning=True)

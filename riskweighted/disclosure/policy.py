@@ -59,16 +59,15 @@ _OUTSIDE = {
     "and shown to be at most twice that",
     "warn_inside": "disclosure to somebody who knows the unit's other values is not shown to be at "
     "most {:g}",
-    "copied": "values of records stand in the datasets that do not stand there without "
+    "copied": "values of records appear in the datasets that do not appear without these records",
+    "warn_copied": "values of records seem to appear in the datasets that do not appear without "
     "these records",
-    "warn_copied": "values of records seem to stand in the datasets that do not stand there "
-    "without these records",
-    NOT_JUDGED_RULE: "what the datasets give away is not judged",
+    NOT_JUDGED_RULE: "what the datasets disclose is not judged",
     _UNSHOWN: "disclosure beyond inference is not shown to be small",
 }
 _KNOWN = {INSIDE: "all other values of the unit", EARLIER: "all earlier waves"}
 _FEWER_PARAMETERS = "fewer predictors, wider levels or a stronger prior"
-_LONELY = "leave out or coarsen the released column that parts these records from all others"
+_LONELY = "leave out or coarsen the released column that separates these records from all others"
 _COPYING = (
     "a model that keeps no value: {}, such as means by levels of a few records, spikes, or a "
     "class that stores values"

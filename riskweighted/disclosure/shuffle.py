@@ -156,11 +156,10 @@ def warn_of_columns_causing_uniques(confidential: pd.DataFrame, released: Sequen
     names, share, without = columns_causing_uniques(confidential, released)
     if names:
         warnings.warn(
-            f"released {listing(names)} leaves {share:.0%} of the records alone in their "
-            f"released pattern ({without:.0%} without): "
-            "shuffling does nothing for them, whose L datasets are joined by row; leave it out, "
-            "round or group it, or release replicate "
-            "weights by group",
+            f"with {listing(names)} released, {share:.0%} of the records are alone in their "
+            f"released pattern ({without:.0%} without): shuffling does not protect them, since "
+            "their L datasets can be joined by row; leave it out, round or group it, or release "
+            "replicate weights by group",
             SingletonWarning,
             stacklevel=4,
         )

@@ -364,11 +364,11 @@ def _of_hidden(label: str, risk: pd.DataFrame, declared: Container[str]) -> Iter
     ]
     mend = (
         "release the column, leave it out of the formula, synthesize it first in a chain, or "
-        "declare why it may be told ([release] hidden)"
+        "declare why it may be disclosed ([release] hidden)"
     )
     for name, value in zip(rows["term"].astype(str), rows["value"], strict=True):
         if name not in declared:
-            told = f"the datasets tell {name!r}, which is not released"
+            told = f"the datasets disclose {name!r}, which is not released"
             why = (
                 f"{told}, of {100 * value:.1f} % of the records (at most {100 * _MOST_TOLD:g} "
                 f"%): {mend}"

@@ -193,7 +193,7 @@ _FILE = _table(
         "numbers of pairs"
     ).replace(f" ({_GROUPED})", ","),
     source="Snoke et al. 2018; METHODS section 6",
-    words="how well a model tells the files apart, over chance",
+    words="how well a model distinguishes the files, over chance",
     symbol="pMSE ratio",
 )
 DISTANCE = _file(

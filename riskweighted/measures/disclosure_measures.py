@@ -30,7 +30,7 @@ def _largest(fit: Any, subject: EvaluationInputs, draws: int, seed: int) -> Esti
 
 
 NAMING = (
-    "an attack on all L datasets as they leave, as a rule shuffled within released patterns, "
+    "an attack on all L datasets as released, as a rule shuffled within released patterns, "
     "names the value: its ball, or level, by an "
     "attack from a fixed list that is chosen on the other half of the records"
 )
@@ -119,7 +119,7 @@ RECORDS_PER_PARAMETER = _beyond(
     "records-per-parameter",
     "records per parameter",
     "n / P: records over parameters of the fit; where it is about L / 2 or less, weights do not "
-    "tell what the L datasets would be without "
+    "show what the L datasets would be without "
     "most records, whose disclosure is bounded, or judged by folds",
     kind="ratio",
     direction="neither",

@@ -107,7 +107,7 @@ def _mean_of(
 
 HARDLY_MOVES = (
     "the mean of the expected risk hardly moves under any weights, and not in one direction: "
-    "mass that leaves the tail raises the risk of "
+    "mass moved out of the tail raises the risk of "
     "the bulk by about what it saves there"
 )
 _D = Disclosure

@@ -33,8 +33,8 @@ _pit = partial(_check, symbol="PIT")
 LARGEST = _check(
     "check-largest",
     "largest value of a fit",
-    "largest magnitude over that of the confidential data; effect: that ratio or its inverse, "
-    "whichever is larger",
+    "largest magnitude over that of the confidential data; effect: the larger of "
+    "that ratio and its inverse",
     kind="extreme",
     disclosure=_D.COMPARED,
     words="largest value over the largest confidential one",

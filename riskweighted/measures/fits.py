@@ -49,8 +49,8 @@ R_HAT = Measure(
 CONVERGED = Measure(
     "converged",
     "converged",
-    "of what leaves: R-hat at most 1.02 or what chance gives so many quantities, bulk effective "
-    "sample size at least 100, at most .5 % of "
+    "of what is released: R-hat at most 1.02 or what chance gives so many quantities, bulk "
+    "effective sample size at least 100, at most .5 % of "
     "the draws divergent (any is a warning); without chains Pareto k-hat at most 0.7 instead",
     source="Vehtari et al. 2021",
     direction="better",

@@ -69,7 +69,7 @@ def _wrong(added: object) -> str:
     if not all(isinstance(text, str) and text for text in texts):
         return "says no key, label, definition, source, direction or kind"
     if added.table not in ("risk", "utility") or not callable(added.compute):
-        return "has no compute(context), or stands in no table of risk or utility"
+        return "has no compute(context), or is in no table of risk or utility"
     if added.disclosure is not None and not isinstance(added.disclosure, Disclosure):
         return "has a disclosure that is no riskweighted.Disclosure"
     return ""

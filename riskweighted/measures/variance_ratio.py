@@ -54,7 +54,7 @@ KAPPA = _ratio(
     "kappa",
     f"kappa: {_LARGEST}, the largest over means, shares and the coefficients of the study's "
     "regressions, rounded up to .1, at least 1; "
-    "intervals take kappa vbar + b/L in the place of vbar + b/L",
+    "intervals take kappa vbar + b/L instead of vbar + b/L",
     disclosure=Disclosure.TWO_DECIMALS,
     words="by how much weights enlarge variances",
     symbol="kappa",

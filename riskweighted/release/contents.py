@@ -244,7 +244,7 @@ def _in_units(units: Units, name: object) -> str:
     if name == units.id:
         return "names the unit: records of one value belong together"
     if name == units.role:
-        return f"role; every unit has {units.first!r} once, which stands first"
+        return f"role; every unit has {units.first!r} once, listed first"
     if name == units.time:
         return "time: orders the records of a unit"
     if name in units.totals:

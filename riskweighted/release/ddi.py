@@ -98,7 +98,7 @@ def _describe_study(root: Element, synthesized: Sequence[str], software: str) ->
     _text(
         info,
         "abstract",
-        "Files of the same records, of which the variables named as synthetic are drawn anew in "
+        "Files of the same records, of which the variables named as synthetic are drawn again in "
         "each; analyse all of them.",
     )
     _text(SubElement(info, "sumDscr"), "dataKind", "synthetic microdata")

@@ -117,7 +117,7 @@ def weight_words(scheme: str) -> str:
         return "weights of the agency's own"
     named = parse_scheme(scheme)
     words = WEIGHTS.get(named.plain.name, _WAYS)
-    centred = "; centred by a term that takes the bias of the weights away" if named.centred else ""
+    centred = "; centred by a term that removes the bias of the weights" if named.centred else ""
     return f"{words}{centred}"
 
 

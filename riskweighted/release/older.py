@@ -26,10 +26,9 @@ __all__ = ["holes_of_older", "is_older"]
 _SAME, _BY_CHANCE = 0.99, 0.5  # of the rows that hold the record of that row of the file
 _FOUND = re.compile(r"found in the data, which are not public, [-+\d]")
 _NOT_TOLD = (
-    "cannot be told from a pack: whether the disclosure verdict was read from a table that "
-    "somebody had changed, codes and radii that were "
-    "found in the data and not marked as such, and what lay in temporary folders; a pack that is "
-    "made anew has its verdict made anew, too"
+    "a pack does not show whether the disclosure verdict was read from a table that somebody had "
+    "changed, codes and radii that were found in the data and not marked as such, and what was in "
+    "temporary folders; a pack that is made again has its verdict made again, too"
 )
 
 
@@ -52,7 +51,7 @@ def holes_of_older(
     lines += _of_rows(folder, manifest, run, confidential)
     numbered = numbered_columns(run.study, confidential)
     lines += (
-        [f"{listing(numbered)} leaves with its numbers, which are in the order of the file"]
+        [f"{listing(numbered)} is released with its numbers, which are in the order of the file"]
         if numbered
         else []
     )
@@ -106,7 +105,7 @@ def _of_table(
             if order_chance(confidential[name], places, everywhere) < UNLIKELY
         ]
         yield (
-            "rows stand in the order of the "
+            "rows are in the order of the "
             f"file{f', which is that of {listing(told)}' if told else ''}"
         )
     else:
@@ -114,11 +113,11 @@ def _of_table(
             str(name) for name in table if order_chance(table[name], places, everywhere) < UNLIKELY
         ]
         if told:
-            yield f"rows stand in an order that is that of {listing(told)}"
+            yield f"rows are in the order of {listing(told)}"
         elif not tells:
             yield (
-                "too few rows differ in what leaves unaltered to tell whether they stand in the "
-                "order of the file"
+                "too few rows differ in what is released unaltered to say whether they are in "
+                "the order of the file"
             )
     for name in (
         name
@@ -132,7 +131,7 @@ def _of_table(
             and levels != sorted(levels, key=str)
             and levels == [level for level in first if level in levels]
         ):
-            yield f"the levels of {name!r} stand as they first appear in the file"
+            yield f"the levels of {name!r} are in the order in which they first appear in the file"
 
 
 def _equal(column: pd.Series, other: pd.Series) -> np.ndarray:
@@ -152,7 +151,7 @@ def _of_pages(folder: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
     """What was found in the data and stands in a page as numbers."""
     places = list(dict.fromkeys(_found_in(manifest["settings"], "")))
     if places:
-        yield f"'manifest.json': numbers that were found in the data stand in {listing(places)}"
+        yield f"'manifest.json': numbers that were found in the data are in {listing(places)}"
     for path in sorted(
         path
         for path in folder.rglob("*")
@@ -162,8 +161,8 @@ def _of_pages(folder: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
         beside = path.suffix == ".json" and list(_found_in(json.loads(text), ""))
         if _FOUND.search(text) or beside:
             yield (
-                f"{path.relative_to(folder).as_posix()!r}: bounds that were found in the data "
-                "stand there as numbers"
+                f"{path.relative_to(folder).as_posix()!r}: it holds bounds that were found "
+                "in the data as numbers"
             )
 
 

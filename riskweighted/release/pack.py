@@ -43,7 +43,7 @@ __all__ = ["FORMATS", "OLDER", "ReleasePack", "check_release", "older_pack", "re
 
 OLDER = (
     "the pack was made by an earlier version, whose packs are not made again byte for byte: make "
-    "one anew"
+    "a new one"
 )
 
 FORMATS = tuple(ending.removeprefix(".") for ending in WRITABLE)
@@ -291,7 +291,7 @@ def _warn_of_unsettled(folder: Path) -> None:
     if unsettled := unsettled_files(folder):
         warnings.warn(
             f"{unsettled} files and folders of the pack have other times or modes than release "
-            "gives them, which tells when and by whom "
+            "gives them, which discloses when and by whom "
             "they were handled: copy them with times and modes kept, or release again",
             RiskWeightedWarning,
             stacklevel=3,

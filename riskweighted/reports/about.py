@@ -35,13 +35,12 @@ def about_section(source: Source) -> Section:
     those = (
         ""
         if study.data.where is None
-        else f", those with {study.data.where}: no other record of the file leaves"
+        else f", those with {study.data.where}: no other record of the file is released"
     )
     paragraphs = [
         f"{view.records:,} records{those}. {_replaced(source)} ({study.synthesizer.name}), "
         f"{study.release.L} synthetic datasets for each "
-        f"weighting scheme. Beside {'it' if len(source.variables) == 1 else 'them'} leave "
-        f"unaltered: {unaltered}; nothing else does.",
+        f"weighting scheme. Also released, unaltered: {unaltered}; nothing else is.",
         f"The intruder is taken to know {known} of a record, and to look for its "
         f"{', '.join(scenario.synthetic)}. "
         f"{ball_rule(scenario, view.internal)}",
@@ -244,9 +243,8 @@ def main_section(source: Source) -> Section:
         "main", exact.caption, columns, tuple(rows), tuple(terms), note, tuple(symbols)
     )
     text = (
-        "One column per way to synthesize; the confidential data itself stands first, as the "
-        "yardstick. What stands behind the sign ± is "
-        "the Monte Carlo error."
+        "One column per scheme; the confidential data come first, as the yardstick. The Monte "
+        "Carlo error follows the sign ±."
     )
     return Section("overview", "Main table", (text,), (table,))
 

@@ -132,9 +132,8 @@ def _told(source: Source) -> str:
         return ""
     if figures[disclosure_measures.PERSONS] == NOT_JUDGED:
         return (
-            f"What all {L} datasets of a scheme give away of a record beyond what they would had "
-            "its value never been used is not "
-            "judged, which is no pass."
+            f"What all {L} datasets of a scheme disclose of a record beyond what they would had "
+            "its value never been used is not judged, which is no pass."
         )
     whose = f"values of {', '.join(source.variables)}"
     number, clear = figures[disclosure_measures.PERSONS], figures[disclosure_measures.NAMED]
@@ -420,7 +419,7 @@ def _thresholds(source: Source, columns: Sequence[SummaryColumn]) -> str:
     )
     if not thresholds.limit_cost:
         told += (
-            " None of them is on utility, so passing says nothing of the cost: judge the numbers "
+            " None of them is on utility, so passing does not judge the cost: judge the numbers "
             "marked ! yourself."
         )
     return f"{told} Beside those above: {'; '.join(others)}." if others else told

@@ -144,8 +144,8 @@ def _answer(given: Assessed, glossary: Glossary) -> Answer:
         *_figures_measured(given, glossary, labels),
     )
     note = (
-        "Beside the tools stand yardsticks: the confidential data as they are, and values that "
-        "are independent of what is known."
+        "The tools are compared with yardsticks: the confidential data as they are, and values "
+        "that are independent of what is known."
     )
     texts = tuple(plain(text) for text in (said, *left_out))
     return Answer(
@@ -234,9 +234,8 @@ def _disclosure(given: Assessed) -> Section:
     text = (
         "Attacks on all datasets of a tool name the values of some records. D is the share that "
         "they name less the share that they would "
-        "name had the record's value not been used: what is about the person. Beside it stands "
-        "what public statistics, or one value for "
-        "all, name."
+        "name had the record's value not been used: what is about the person. Beside it is "
+        "the share that public statistics, or one value for all, name."
     )
     return Section(
         "disclosure",
@@ -286,7 +285,7 @@ def _risk(given: Assessed, glossary: Glossary) -> Section:
             Group("records", "The riskiest records, and what each known variable adds", tables)
         )
     text = (
-        "Each measure stands beside the yardsticks. Identification and match risk ask for rows "
+        "Each measure is shown beside the yardsticks. Identification and match risk need rows "
         "that pair."
     )
     return Section("risk", "Risk", (text,), tuple(blocks))
@@ -319,7 +318,7 @@ def _utility(given: Assessed, glossary: Glossary) -> Section:
     return Section(
         "utility",
         "Utility",
-        ("How near the synthetic data come to what the confidential data would have told.",),
+        ("How near results from the synthetic data are to those from the confidential data.",),
         tuple(blocks),
     )
 
@@ -395,7 +394,7 @@ def _map(given: Assessed) -> Section:
     axes = draw_map(given.result, given.disclosure, *given.measures)
     words = (
         f"Map of tools and yardsticks by {axes.get_xlabel()} and {axes.get_ylabel()}; their "
-        "figures stand in the tables above."
+        "figures are in the tables above."
     )
     return Section(
         "map",

@@ -148,7 +148,7 @@ def _table(source: Source, judged: list[str]) -> DataTable:
     note = (
         ""
         if source.view.internal
-        else f"'{_ONLY_COMPARED}': rests on one record or few, so only the verdict leaves."
+        else f"'{_ONLY_COMPARED}': rests on one record or few, so only the verdict is shown."
     )
     columns = tuple(Column(plain(name)) for name in names)
     return DataTable(

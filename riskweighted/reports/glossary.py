@@ -52,7 +52,7 @@ _HU = (
 )
 _ALL_RECORDS = "None: computed from all records, not from a sample."
 _MONTE_CARLO = (
-    "None: computed from all records; what stands behind the sign ± is the Monte Carlo standard "
+    "None: computed from all records; the number after the sign ± is the Monte Carlo standard "
     "error over posterior draws."
 )
 _NEITHER = "Neither high nor low is better by itself."
@@ -83,8 +83,8 @@ FIXED = {  # by key: title, definition, boundary, direction
         "alpha, the power of a record's likelihood in the pseudo posterior, from 0 to 1; means "
         "are over records.",
         "",
-        "Lower tells the model less of the record; 1 keeps all of the likelihood. Weights do not "
-        "lower disclosure (D) over all records.",
+        "Lower lets the model learn less of the record; 1 keeps all of the likelihood. Weights do "
+        "not lower disclosure (D) over all records.",
     ),
     "rise": (
         "Rise",

@@ -128,7 +128,7 @@ def risk_section(source: Source) -> Section:
         "risk is that of the mechanism, over all "
         "datasets that it could give; the figures show it. What is measured on the datasets at "
         "hand is called so: its maximum and its "
-        "counts of records are mostly chance, and stand beside the counts that chance makes "
+        "counts of records are mostly chance, and are shown beside the counts that chance makes "
         "likely. The main table is not repeated."
     )
     return Section("risk", "Risk", (text,), tuple(blocks))
@@ -322,7 +322,7 @@ def map_section(source: Source) -> Section:
         "weights limit it, and it is no disclosure. "
         "That of the next ones is disclosure, beyond inference, where it was judged. A label "
         "that has no fit, or whose disclosure is not "
-        "judged, stands apart, off the front."
+        "judged, is shown apart, off the front."
     )
     pairs = [
         (axis, each) for axis in _axes_of_maps(source, main_table(source.run)) for each in chosen

@@ -34,7 +34,7 @@ def has_several(source: Source) -> bool:
 
 def several_section(source: Source) -> Section:
     text = (
-        "A table is compared with the confidential one by how well it tells the files apart, "
+        "A table is compared with the confidential one by how well it distinguishes the files, "
         "over what chance alone would give: an "
         "S_pMSE of 1 to 2 is chance, more is a difference. Numbers are cut into fifths. The risk "
         "of one variable is that of an "

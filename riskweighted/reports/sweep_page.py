@@ -117,9 +117,9 @@ def _answer(swept: _Sweep) -> Answer:
     )
     leaving = int(table["verdict"].isin(LEAVES).sum())
     best = "; the first is the best of them, by risk and then by loss." if leaving else "."
-    told = [f"{leaving} of {len(table)} settings would leave by the study's limits{best}"]
+    told = [f"{leaving} of {len(table)} settings may be released by the study's limits{best}"]
     if len(table) > _SHOWN:
-        told.append(f"The other {len(table) - _SHOWN} stand in the table below.")
+        told.append(f"The other {len(table) - _SHOWN} are in the table below.")
     failed = len(swept.result.failures)
     alarms = (f"{failed} cells failed: failures.csv says where and why.",) if failed else ()
     return Answer(
@@ -163,7 +163,7 @@ def _along(swept: _Sweep, glossary: Glossary) -> Section:
     """A figure a measure along every setting of numbers, the other settings being the best ones."""
     figures = tuple(_figures(swept, glossary)) if len(swept.table) else ()
     text = (
-        "Each figure goes along one setting; the others are those of the setting that stands first."
+        "Each figure varies one setting; the others are those of the setting listed first."
         if figures
         else "No setting of numbers has several values."
     )

@@ -40,7 +40,7 @@ def verdicts_of(disclosure: pd.DataFrame) -> dict[str, ToolVerdict]:
         known = (
             f"D {row['D']:.3f}, at most {row['upper']:.3f}"
             if pd.notna(row["D"])
-            else "no folds tell what it gives away"
+            else "no folds show what it discloses"
         )
         if isinstance(row["nearly_copied"], str):
             known = _COPY
@@ -63,7 +63,7 @@ def reason_and_next(told: Mapping[str, ToolVerdict], folds: str) -> tuple[str, s
         return f"{failing}: {told[failing].why}", ""
     step = "fewer datasets or columns, or a tool that follows single records less"
     if told[failing].figure == _COPY:
-        step = "another tool: neither fewer datasets nor fewer columns mend a copy"
+        step = "another tool: neither fewer datasets nor fewer columns correct a copy"
     if told[failing].word in (NOT_JUDGED, NOT_SHOWN):
         step = (
             f"{folds}-of-packs --packs {told[failing].packs}"

@@ -67,8 +67,8 @@ def utility_section(source: Source) -> Section:
         blocks += [part for part in parts if part not in weights]
         blocks += [Group("weights-group", "Weights of the records", weights)] if weights else []
     text = (
-        "How near the synthetic data comes to what the confidential data would have told; "
-        "distances and overlaps stand in the main table."
+        "How near results from the synthetic data are to those from the confidential data; "
+        "distances and overlaps are in the main table."
     )
     withheld = withheld_note(source.withheld.get("utility", ()))
     return Section("utility", "Utility", (text, withheld) if withheld else (text,), tuple(blocks))
@@ -205,7 +205,7 @@ def _intervals(source: Source, number: int, statistic: Statistic) -> Figure:
         if (_spans(rows_of(utility, statistic).loc[shown.index]) & ~_spans(shown)).any():
             raise InputError(
                 f"intervals of {name} are narrower than the digits that may be shown; what they "
-                "share stands in the main table"
+                "share is in the main table"
             )
         return plot_intervals(shown, statistic.label)
 

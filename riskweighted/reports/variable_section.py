@@ -369,8 +369,8 @@ class _Shown:
             tables = (make_table(f"{key}-table", f"Mean weight by {self.variable}", cells, terms),)
         listed = ", ".join(f"{scheme} {alpha.mean():.2f}" for scheme, alpha in weights.items())
         alternative = (
-            f"Weight of the likelihood against {self.variable}, by scheme; lower ones tell the "
-            f"model less. Mean weights: {listed}."
+            f"Weight of the likelihood against {self.variable}, by scheme; lower ones let the "
+            f"model learn less. Mean weights: {listed}."
         )
         term = (self.source.glossary.fixed("weight"),)
         return try_figure(

@@ -59,10 +59,10 @@ _JUDGED = {  # of what is judged of every run: as a sentence, and in brief
     ),
 }
 _DISCLOSED = {  # of what the datasets give away, where no more is said of it
-    REFUSE: "the datasets give away more than the policy allows",
-    NOT_SHOWN: "the datasets are not shown to give away as little as the policy asks",
-    NOT_JUDGED: "what the datasets give away is not judged",
-    WARN: "the policy warns of what the datasets give away",
+    REFUSE: "the datasets disclose more than the policy allows",
+    NOT_SHOWN: "the datasets are not shown to disclose as little as the policy asks",
+    NOT_JUDGED: "what the datasets disclose is not judged",
+    WARN: "the policy warns of what the datasets disclose",
 }
 _NO_LIMIT = "the study states no thresholds"
 _WHICH = ("variable", "parameter", "term")

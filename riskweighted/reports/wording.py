@@ -116,7 +116,7 @@ def not_mended(labels: Iterable[str]) -> str:
     if not centred:
         return ""
     return (
-        f"Centring does not mend that ({', '.join(centred)}): weights that are centred still fit "
+        f"Centring does not correct that ({', '.join(centred)}): centred weights still fit "
         "the model where they are large. "
     )
 

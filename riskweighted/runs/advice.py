@@ -236,7 +236,7 @@ def _giving_away(study: Study, data: pd.DataFrame) -> Iterator[Advice]:
         else:
             yield Advice(
                 f"{_named(names)}, known: {how}",
-                "what is known gives the variable away: no synthesis protects it; coarsen it "
+                "what is known determines the variable: no synthesis protects it; coarsen it "
                 "yourself",
             )
 
@@ -281,9 +281,9 @@ def _units_alone(study: Study, data: pd.DataFrame) -> Iterator[Advice]:
     held = shapes[np.cumsum(size[::-1])[::-1] >= _FEWEST_UNITS]
     cut = f"; {held.max()} members or more have {_FEWEST_UNITS} units" if len(held) else ""
     yield Advice(
-        f"{100 * alone:.1f} % of the records are of units that are composed as no other one, by "
-        f"all that leaves; {100 * of.alone(of.role).mean():.1f} % by size and role",
-        f"{COARSEN}{cut}; which levels are alike is yours to say",
+        f"{100 * alone:.1f} % of the records are of units with a unique composition, by all "
+        f"released columns; {100 * of.alone(of.role).mean():.1f} % by size and role",
+        f"{COARSEN}{cut}; you decide which levels are alike",
     )
 
 
@@ -318,7 +318,7 @@ def _of_verdict(
     if is_of_disclosure(reason) and reason.verdict == WARN:
         yield Advice(
             f"{reason.label}: warn: {reason.why}",
-            "a release takes what is warned of; the sign-off sheet says it, and a person decides",
+            "a warning does not stop a release; the sign-off sheet states it, and a person decides",
         )
     elif is_of_disclosure(reason) and key == disclosure_measures.HIDDEN.key:
         yield from _of_hidden(study, data, reason)
@@ -365,7 +365,7 @@ def _sought(reason: Verdict) -> str:
         target = ""
     if not target or reason.limit is None or reason.limit.at_most is None:
         return (
-            "no setting is sure to mend it: the internal report shows what it depends on "
+            "no setting is sure to correct it: the internal report shows what it depends on "
             "(riskweighted report RUN --internal)"
         )
     return (
@@ -379,7 +379,7 @@ def _of_hidden(study: Study, data: pd.DataFrame, reason: Verdict) -> Iterator[Ad
     name = str(reason.statistic.term)
     yield Advice(
         f"{reason.label}: {reason.outside} ({100 * reason.value:.1f} %)",
-        f"leave {name} out of what predicts, or say why it may be told ([release] hidden)",
+        f"leave {name} out of what predicts, or say why it may be disclosed ([release] hidden)",
         partial(without_columns, names=[name]) if name in data.columns else None,
     )
 
@@ -407,14 +407,14 @@ def _of_disclosure(
     elif lonely := _leaving_alone(study, data):
         yield Advice(
             why,
-            f"{lonely} leaves records alone in their released pattern: leave it out of [release] "
-            f"columns{listed}",
+            f"with {lonely}, records are alone in their released pattern: leave it out of "
+            f"[release] columns{listed}",
             partial(without_columns, names=[lonely]),
         )
     elif set(rules) & _OF_FEW and (parting := _parting(study, data)):
         yield Advice(
             why,
-            f"wider levels of {parting}, which parts most of those in a pattern of fewer than "
+            f"wider levels of {parting}, which separates most of those in a pattern of fewer than "
             f"{_FEW}: join some yourself{listed}",
         )
     elif heavy := _of_most_levels(study, data):
@@ -570,7 +570,7 @@ def _of_misfit(study: Study, data: pd.DataFrame, checks: pd.DataFrame) -> Iterat
     if straight:
         yield Advice(
             reason,
-            f"numbers that bend: spline({', '.join(straight)})",
+            f"nonlinear effects: spline({', '.join(straight)})",
             partial(with_splines, names=straight),
         )
         return
@@ -614,7 +614,7 @@ def _of_risk(
         yield Advice(
             told,
             f"no predictor accounts for it{guess}: it is inference, which no weight that keeps "
-            "the model straight lowers; ask the "
+            "the model unbiased lowers; ask the "
             "board whether a limit of disclosure is meant (METHODS section 13.1)",
         )
         return

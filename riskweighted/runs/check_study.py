@@ -128,7 +128,7 @@ def _check_columns(study: Study, confidential: pd.DataFrame) -> None:
         )
         if cluster in study.variables:
             raise InputError(
-                f"{setting} names {cluster!r}, which is synthesized: name a column that tells "
+                f"{setting} names {cluster!r}, which is synthesized: name a column that states "
                 "who belongs together"
             )
     _check_own_weights(study, confidential)
@@ -194,7 +194,7 @@ def _check_own_weights(study: Study, confidential: pd.DataFrame) -> None:
         if both := [name for name in columns if name in names]:
             raise InputError(
                 f"{setting} names {listing(both)}, a column of weights (weights.schemes), which "
-                "may tell the value that it is made of: leave it out there"
+                "may disclose the value that it is made of: leave it out there"
             )
 
 
@@ -232,8 +232,8 @@ def _check_units(study: Study, confidential: pd.DataFrame, prepared: PreparedSeq
             named += study.units.order
         if staying := [name for name in named if name not in study.released(confidential)]:
             raise InputError(
-                f"[units] {each.text!r} names {listing(staying)}, which does not leave: name it in "
-                "scenario.known or release.columns, or leave it out there"
+                f"[units] {each.text!r} names {listing(staying)}, which is not released: name it "
+                "in scenario.known or release.columns, or leave it out there"
             )
 
 

@@ -54,7 +54,7 @@ def check_derived(study: Study, confidential: pd.DataFrame) -> None:
                 dict.fromkeys(study.release.derived[name] for name in row["columns"])
             )
             message = (
-                f"{_named(study, row)} gives away the synthesized {row['target']!r}: "
+                f"{_named(study, row)} discloses the synthesized {row['target']!r}: "
                 f"{how_told(row)}; "
             )
             message += f"declared in release.derived: {reasons}"
@@ -85,7 +85,7 @@ def _remark(study: Study, row: Mapping[str, Any]) -> str:
             f"{_named(study, row)}: {row['relation']} of the synthesized {target!r}; {stated}, "
             'else_value = "missing"'
         )
-    does = "predicts" if row["rule"] == PREDICTED else "tells something of"
+    does = "predicts" if row["rule"] == PREDICTED else "discloses part of"
     return f"{_named(study, row)} {does} the synthesized {target!r}: {how_told(row)}"
 
 
@@ -119,7 +119,7 @@ def refuse_told_by_rules(study: Study, confidential: pd.DataFrame) -> None:
     for staying, why in told_by_rules(study, confidential):
         it = "it" if len(staying) == 1 else "they"
         raise InputError(
-            f"{why}; {RELEASE_OR_STRIKE}, or say why {it} may be told: [release] hidden = "
+            f"{why}; {RELEASE_OR_STRIKE}, or say why {it} may be disclosed: [release] hidden = "
             '{column = "the reason"}'
         )
 
@@ -136,11 +136,11 @@ def told_by_rules(study: Study, confidential: pd.DataFrame) -> Iterator[tuple[li
     for rule in _rules(study):
         staying = [name for name in rule.names if name in confidential and name not in spared]
         if staying:
-            does = "does" if len(staying) == 1 else "do"
+            verb = "is" if len(staying) == 1 else "are"
             yield (
                 staying,
-                f"every dataset keeps to the rule {rule.text!r}, which gives away what {does} "
-                f"not leave: {listing(staying)}",
+                f"every dataset keeps to the rule {rule.text!r}, which discloses what {verb} not "
+                f"released: {listing(staying)}",
             )
 
 
@@ -160,7 +160,7 @@ def undeclared_columns(
         if row["verdict"] == REFUSE and not _is_declared(study, row):
             yield (
                 tuple(row["columns"]),
-                f"{'gives' if len(row['columns']) == 1 else 'together give'} away "
+                f"{'discloses' if len(row['columns']) == 1 else 'together disclose'} "
                 f"{row['target']}: {how_told(row)}",
             )
 
@@ -169,19 +169,19 @@ def _refusal(study: Study, row: Mapping[str, Any]) -> InputError:
     one = len(row["columns"]) == 1
     hidden = [name for name in row["columns"] if name in row["hidden"]]
     subject = _subject(row["columns"])
-    how = f"away the synthesized {row['target']!r}: {how_told(row)}"
+    how = f"the synthesized {row['target']!r}: {how_told(row)}"
     if study.guarantee is not None:
         taken = (
             f"no reason makes {'it' if one else 'them'} public: take "
             f"{'it' if one else 'one of them'} out of model and release"
         )
-        return InputError(f"{subject} {'gives' if one else 'together give'} {how}; {taken}")
+        return InputError(f"{subject} {'discloses' if one else 'together disclose'} {how}; {taken}")
     doing = ["released unaltered"] * (len(hidden) < len(row["columns"])) + [
         "read by the model"
     ] * bool(hidden)
     subject += (
         f" {'is' if one else 'are'} to be {' or '.join(doing)}, but "
-        f"{'it gives' if one else 'together they give'} {how}"
+        f"{'it discloses' if one else 'together they disclose'} {how}"
     )
     universe = (
         f"; or, if who is asked is no secret, state it: [synthesizer.variables.{row['target']}] "
@@ -196,7 +196,7 @@ def _advice(one: bool, doing: Sequence[str]) -> str:
     """What to do about one column or several, that leave, predict, or some this and some that."""
     leave, predict = doing[0] == "released unaltered", doing[-1] == "read by the model"
     places = " and ".join([_LEAVES] * leave + [_PREDICTS] * predict)
-    do = " or ".join(["leave"] * leave + ["predict"] * predict)
+    do = " or ".join(["be released"] * leave + ["predict"] * predict)
     it, each = ("it", "") if one else ("one of them", ", for each of them")
     return _ADVICE.format(it=it, places=places, do=do, each=each)
 
@@ -232,7 +232,7 @@ def _told(study: Study, confidential: pd.DataFrame) -> Iterator[dict[str, Any]]:
     ]
     if strange:
         raise InputError(
-            f"release.derived names {listing(strange)}, which neither leave nor predict; valid "
+            f"release.derived names {listing(strange)}, neither released nor predictors; valid "
             f"are {listing(tested)}"
         )
     in_rules = [name for rule in _rules(study) for name in rule.names if name in confidential]

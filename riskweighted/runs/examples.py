@@ -28,7 +28,7 @@ evaluation = { resamples = 50 }
 [release]
 L = 3
 columns = ["smokes"]
-[release.disclosure.accept]  # so few records never show that little is given away
+[release.disclosure.accept]  # so few records never show that little is disclosed
 mean = "an example"
 isolated = "an example"
 """

@@ -33,9 +33,9 @@ _ALIKE = 0.9  # rank correlation with the number of the row
 _DENSE = 2
 _FEWEST = 20  # records
 _ADVICE = (
-    "the column {name!r} leaves unaltered and stands in the order of the file, which tells "
-    "{told}: leave it out, give it values in another "
-    'order, or say why it may leave: [release] derived = {{{name} = "the reason"}}'
+    "the column {name!r} is released unaltered and in the order of the file, which discloses "
+    "{others}: leave it out, give it values in another "
+    'order, or say why it may be released: [release] derived = {{{name} = "the reason"}}'
 )
 _NUMBERED = re.compile(r"(\D*)(\d{1,18})")
 
@@ -189,4 +189,4 @@ def order_told(study: Study, confidential: pd.DataFrame) -> Iterator[str]:
                 for other in study.variables
             }
             if told := [other for other, chance in chances.items() if chance < UNLIKELY]:
-                yield _ADVICE.format(name=name, told=listing(told))
+                yield _ADVICE.format(name=name, others=listing(told))

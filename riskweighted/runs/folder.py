@@ -90,18 +90,18 @@ DESCRIBED = "confidential/variables.toml"
 OWN_WEIGHTS = "confidential/own_weights.csv"
 # by scheme the records that a broken rule of disclosure concerns, and which rule
 CONCERNED = "confidential/disclosure_records.csv"
-_GUIDE = """What lies here
+_GUIDE = """What is here
 
-synthetic/      the synthetic datasets, one folder per scheme. Rows stand in the order of the data:
-                of a file that is sorted, the number of a row tells its values, and who joins the
-                datasets by row learns more of a person than they tell shuffled. So this folder must
+synthetic/      the synthetic datasets, one folder per scheme. Rows are in the order of the data: in
+                a sorted file the number of a row discloses its values, and somebody who joins the
+                datasets by row learns more of a person than from shuffled ones. So this folder must
                 not leave the agency; "riskweighted release" makes the pack that may, its rows in a
                 random order
 tables/         aggregates to decide on: verdicts, summary, risk, utility, convergence, fit_check;
                 review before release
 confidential/   weights, risk of every record, the records that a refusal concerns
-                (disclosure_records.csv), posterior draws, the top-coded data, where the data lie,
-                seed and entropy; never leaves
+                (disclosure_records.csv), posterior draws, the top-coded data, where the data are,
+                seed and entropy; must not leave the agency
 manifest.json   settings, versions, SHA-256 of the input and of every file
 """
 

@@ -33,8 +33,8 @@ __all__ = [
 ]
 
 SECRET_ONLY = (
-    "The run is reproducible: who knows its seed knows the noise of the draws, so nothing is "
-    "proved of these very datasets."
+    "The run is reproducible: somebody who knows its seed knows the noise of the draws, so "
+    "nothing is proved of these very datasets."
 )
 
 
@@ -116,7 +116,7 @@ def releases_of(
         statement = run.study.statement()
         if statement is not None and run.study.reproducible:
             raise InputError(
-                f"the run {str(folder)!r} is reproducible: its seed gives the noise away, so "
+                f"the run {str(folder)!r} is reproducible: its seed determines the noise, so "
                 "nothing is proved of its datasets"
             )
         leaving = [scheme for scheme in run.schemes if schemes is None or scheme in schemes]

@@ -116,7 +116,7 @@ def _universes(
             f"{name} is {rule.setting} wherever not {rule.when}, {100 * rule.covered:.0f} % of "
             "all such: a question that not all are asked",
             f"[synthesizer.variables.{name}] {lines}"
-            + ("" if free else f"; {rule.by} must leave for that, or be banded until it may"),
+            + ("" if free else f"; release {rule.by} for that, or band it until it may be"),
             partial(_with_rule, study=study, rule=rule, by=rule.by if rule.by in leaving else "")
             if free
             else None,
@@ -193,13 +193,13 @@ def _predictor(
     released = (
         ""
         if of.name in leaving
-        else ", and name it in [release] columns, if it may leave unaltered"
+        else ", and name it in [release] columns, if it may be released unaltered"
     )
     yield Lack(
-        f"{of.name} does not predict, and tells {than}",
+        f"{of.name} does not predict, and explains {than}",
         f"let {of.name} predict{released}"
         if able is not None
-        else f"band {of.name} so that it may leave, then let it predict",
+        else f"band {of.name} so that it may be released, then let it predict",
         None if able is None else partial(_with_predictor, term=term_of(of), name=of.name),
     )
 

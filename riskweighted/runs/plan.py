@@ -149,11 +149,11 @@ def _units(study: Study, confidential: pd.DataFrame) -> str:
         int((np.bincount(codes) == 1).sum())
         for codes in (of.compositions(of.role), of.compositions(patterns))
     )
-    ties = f"; {of.ties:,} records stand in a random order" if of.ties else ""
+    ties = f"; {of.ties:,} records are in a random order" if of.ties else ""
     return (
         f"{len(of.sizes):,} of {of.sizes.min()} to {of.sizes.max()} records, by {study.units.id}, "
-        f"which leaves with new numbers; composed as no other one is: {shape:,} by size and role, "
-        f"{released:,} by all that leaves{ties}{f'; fewer: {COARSEN}' if shape else ''}"
+        f"which is released with new numbers; with a unique composition: {shape:,} by size and "
+        f"role, {released:,} by all released columns{ties}{f'; fewer: {COARSEN}' if shape else ''}"
     )
 
 

@@ -83,8 +83,8 @@ def _reproducible(
     if not run.study.reproducible or (accepted.demonstration and public):
         return None
     return (
-        "the run is reproducible, so who knows its seed can take the noise off its datasets: run "
-        "it again without reproducible = true"
+        "the run is reproducible, so somebody who knows its seed can remove the noise of its "
+        "datasets: run it again without reproducible = true"
         + (", or release it as a demonstration of public data (--demonstration)" if public else "")
     )
 
@@ -108,7 +108,7 @@ def _uniques(
     )
     who = "alone on the unaltered released columns"
     if run.study.units is not None:
-        do, who = f"{do} or the units ({COARSEN})", "of units that are composed as no other one"
+        do, who = f"{do} or the units ({COARSEN})", "of units with a unique composition"
     return (
         f"{100 * share:.1f} % of the records are {who}, more than release.unique_share "
         f"({100 * most:g} %): {do}, or accept it explicitly (--accept-uniques)"
@@ -149,14 +149,13 @@ def _disclosure(
         if each.statistic.key == disclosure_measures.HIDDEN.key:
             return each.why
         mends = (
-            f"; what mends it: {each.cure} (the records concerned: {CONCERNED})"
+            f"; what corrects it: {each.cure} (the records concerned: {CONCERNED})"
             if each.cure
             else ""
         )
         return (
             f"the datasets of {each.label!r} are "
-            f"{'refused' if each.verdict == REFUSE else each.verdict} for what they give away "
-            "beyond "
+            f"{'refused' if each.verdict == REFUSE else each.verdict} for disclosure beyond "
             f"inference: {each.why}{mends}; or accept it with a reason ([release.disclosure] "
             "accept)"
         )

@@ -26,7 +26,7 @@ _READ = {
     None: "tried without twenty records each",
     PUBLIC: "stated to read no value that is synthesized",
     OWN: "stated to read the record's own value alone",
-    FILE: "taken to read others' values: what their datasets give away is not judged of a column",
+    FILE: "taken to read others' values: what their datasets disclose is not judged for a column",
 }
 _MOST_OFFERED = 3  # columns of the design that are named: replicate weights are hundreds
 _NEARLY = 0.995  # of the records, that a number of members tells apart
@@ -69,7 +69,8 @@ def _few(study: Study, data: pd.DataFrame) -> Iterator[str]:
         yield f"analysts get {study.variables[0]} alone: name columns in [release]"
     elif not study.unaltered(data):
         yield (
-            "no column leaves unaltered: analysts can compare no groups; name columns in [release]"
+            "no column is released unaltered: analysts cannot compare groups; name columns in "
+            "[release]"
         )
 
 
@@ -169,7 +170,7 @@ def _offers(study: Study, data: pd.DataFrame, kinds: Sequence[ColumnKind]) -> It
     ]
     if told:
         more = f", and {len(staying) - len(told)} more" if len(staying) > len(told) else ""
-        now = f"{alone:,} record{' is' if alone == 1 else 's are'} alone in what leaves"
+        now = f"{alone:,} record{' is' if alone == 1 else 's are'} alone in what is released"
         yield (
             f"of a survey analysts need its design: {now} now, with {', '.join(told)}{more} "
             "([release] columns)"

@@ -54,17 +54,17 @@ __all__ = [
 
 Radius = float | Mapping[str, float]
 _MOST_DATASETS = 100_000
-_WHERE = read_by(why="the fingerprint of what is read stands for the place it is read from")
-_IN_SCENARIO = read_by(why="it stands in the scenario that the stage reads")
+_WHERE = read_by(why="the fingerprint of what is read identifies it, wherever it is read from")
+_IN_SCENARIO = read_by(why="it is in the scenario that the stage reads")
 _SOUGHT = read_by(
     "tuned",
-    why="what is asked of the search for a scheme; the scheme that it finds is named in schemes",
+    why="what the search for a scheme must meet; the scheme that it finds is named in schemes",
 )
 
 _WRITTEN = read_by(why="how the datasets are written and released, not what they are")
 _JUDGED = read_by(
     "disclosed",
-    why="how the datasets leave, and what a board accepts of them; they are drawn before",
+    why="how the datasets are released, and what a board accepts of them; they are drawn before",
 )
 
 
@@ -449,7 +449,7 @@ class WeightSettings:
     depends: str | None = field(
         default=None, metadata={**read_by("disclosed", why="weights are what they are"), **UNSAID}
     )
-    made_by: str | None = field(default=None, metadata=read_by(why="it is told of a release"))
+    made_by: str | None = field(default=None, metadata=read_by(why="a release states it"))
 
     def __post_init__(self) -> None:
         check_text(self.cluster, "cluster", optional=True)
@@ -505,9 +505,7 @@ class WeightSettings:
                     f"family {self.family!r} is that of a target: give target and target_max too"
                 )
             if self.constraints:
-                raise InputError(
-                    "constraints stand beside a target: give target and target_max too"
-                )
+                raise InputError("constraints need a target: give target and target_max too")
             return
         if UNWEIGHTED not in self.schemes:
             raise InputError(

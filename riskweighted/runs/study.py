@@ -195,7 +195,7 @@ class Study:
         object.__setattr__(self, "scenario", dataclasses.replace(self.scenario, known=union))
         sample = self.data.in_parts or self.data.fitted is not None
         of_one = {  # settings that go with one intruder alone, and why
-            "[guarantee]": (self.guarantee, "a guarantee holds whoever the intruder is"),
+            "[guarantee]": (self.guarantee, "a guarantee holds for every intruder"),
             "data.fitted and data in parts": (
                 sample or None,
                 "a file of which a sample is fitted is drawn by the known patterns of one intruder",
@@ -238,16 +238,16 @@ class Study:
             )
         if self.units.id in self.scenario.known:
             raise InputError(
-                f"scenario.known names {self.units.id!r}, the id of the units, which leaves with "
-                "new numbers: leave it out"
+                f"scenario.known names {self.units.id!r}, the id of the units, which is released "
+                "with new numbers: leave it out"
             )
         totals, scenario = self.units.totals, self.scenario
         used = [*scenario.synthetic, *scenario.known, *self.release.columns]
         used += self.synthesizer.columns_among(totals)
         if both := [name for name in totals if name in used]:
             raise InputError(
-                f"units.totals has {listing(both)}, which is computed in every dataset and leaves "
-                "with it: leave it out of [scenario], [release] columns and [synthesizer]"
+                f"units.totals has {listing(both)}, which is computed and released in every "
+                "dataset: leave it out of [scenario], [release] columns and [synthesizer]"
             )
         for section, name in (
             ("weights", "cluster"),

@@ -213,12 +213,12 @@ def _of_fits(rows: list[dict[str, Any]], names: Sequence[str]) -> pd.DataFrame:
     return pd.DataFrame(rows) if rows else pd.DataFrame(columns=list(names))
 
 
-_GUIDE = """What lies here: aggregates to decide on, no synthetic data and nothing of a single
+_GUIDE = """What is here: aggregates to decide on, no synthetic data and no value of a single
 record; review before release
 
 results.csv, results.parquet   one row per setting, repetition, label and measure
 definitions.csv                what each measure means and which rule made its interval
-disclosure_verdicts.csv        of each scheme, whether its datasets give away no more than the
+disclosure_verdicts.csv        of each scheme, whether its datasets disclose no more than the
                                policy allows, and why not
 fit_check.csv                  how each fit compares with the data
 failures.csv                   settings without a result, and why (absent where there are none)

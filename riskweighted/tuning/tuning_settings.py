@@ -163,7 +163,7 @@ class TuningSettings:
             else _SHRINKING
         )
         why = (
-            "a straight model finds whoever stands out as it would find a stranger"
+            "an unbiased model guesses a record that stands out as well as it would a stranger"
             if family.endswith("+")
             else why
         )

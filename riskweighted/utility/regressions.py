@@ -166,7 +166,7 @@ def split_regression(formula: str) -> RegressionFormula:
     scale, plain = _splitresponse_of(given)
     if rounds_to_grid(plain):
         raise InputError(
-            f"regression {formula!r} has spline(), which is of models: whoever has the release "
+            f"regression {formula!r} has spline(), which is for models: users of the release "
             "cannot make it; write cs(x, df=4)"
         )
     return RegressionFormula(plain, scale, where)

@@ -183,8 +183,7 @@ def survey_design(
     if replicates is not None:
         if any(column is not None for column in (strata, psu, fpc)):
             raise InputError(
-                "replicate weights stand in place of strata, psu and fpc: leave these out, or "
-                "the replicates"
+                "replicate weights replace strata, psu and fpc: leave these out, or the replicates"
             )
         return _replicated(data, survey, weights, replicates, replication, fay, replicate_factors)
     if replication is not None or replicate_factors is not None:

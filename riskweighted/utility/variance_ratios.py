@@ -206,7 +206,7 @@ class BlockEstimands:
             return (
                 names,
                 np.full(len(names), np.nan),
-                "its weights are not centred: they move the estimate, which no variance mends",
+                "its weights are not centred: they bias the estimate, which no variance corrects",
             )
         ratios = self._ratios(sums)
         if ratios is None:

@@ -98,7 +98,7 @@ def cluster_weights(alpha: pd.Series, clusters: pd.Series) -> pd.Series:
     alpha = _as_series(alpha)
     if not alpha.index.equals(clusters.index):
         raise InputError(
-            f"clusters must stand on the index of the {len(alpha)} weights, got {len(clusters)} "
+            f"clusters must have the index of the {len(alpha)} weights, got {len(clusters)} "
             "on another index"
         )
     codes, _ = pd.factorize(clusters, use_na_sentinel=False)

@@ -156,7 +156,7 @@ def _limited(limit: Callable[..., Limit], reads_risk: bool = False) -> Callable[
         alpha = weights_within(limit(b=b)(risk), vectors, world.arrangement)
         if alpha.sum() < 1:
             raise InputError(
-                f"a bound of {b:g} leaves less than the likelihood of one record, and the prior "
+                f"a bound of {b:g} keeps less than the likelihood of one record, so that the prior "
                 "decides: raise b"
             )
         return alpha

@@ -137,7 +137,7 @@ def joined_weights(data: pd.DataFrame, file: Path) -> pd.DataFrame:
     repeated = int(table[key].duplicated().sum()) + int(data[key].duplicated().sum())
     if repeated:
         raise InputError(
-            f"{place}: {key!r} must tell records apart, and {repeated} of its values repeat"
+            f"{place}: {key!r} must identify records, and {repeated} of its values repeat"
         )
     lacking = int((~data[key].isin(table[key])).sum())
     if lacking:

@@ -154,7 +154,7 @@ def test_a_leak_at_a_tenth_of_the_draws_is_seen_in_what_another_run_would_releas
         fit, make_world(fit.confidential, scenario), datasets, clean, draws=200, random_seed=1
     )
     table = found.table.set_index("datasets")
-    assert (table.loc["as they leave", "verdict"] == "pass").all()
+    assert (table.loc["as released", "verdict"] == "pass").all()
     assert (table.loc["other draws", "verdict"] == "refuse").any()
 
 
@@ -173,10 +173,11 @@ def test_copies_decide_wherever_a_fit_is_judged(leak):
     given = {"packs": [fit.synthesize(5, random_seed=1)], "places": fit.places(5, random_seed=1)}
     told = [attributed(fit), attributed(fit, **given)]
     assert [
-        any("tell the true values" in reason for reason in table.attrs["reasons"]) for table in told
+        any("disclose the true values" in reason for reason in table.attrs["reasons"])
+        for table in told
     ] == [leak != "none"] * 2
     assert {table.attrs["verdict"] == "refuse" for table in told} == {leak != "none"}
-    assert any("as they leave" in reason for reason in told[1].attrs["reasons"]) == (leak != "none")
+    assert any("as released" in reason for reason in told[1].attrs["reasons"]) == (leak != "none")
     if leak != "none":
         accepted = attributed(fit, {"copies": "agreed by the board"})
         assert accepted.attrs["verdict"] != "refuse"

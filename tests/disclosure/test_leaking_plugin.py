@@ -109,7 +109,7 @@ def test_a_plugin_that_leaks_at_a_tenth_of_its_draws_is_refused_to_the_end_and_a
     installed = partial(site.addsitedir, str(tmp_path / "site"))
     ran = riskweighted("run", "study.toml", cwd=tmp_path, columns=200, before=installed)
     assert ran.returncode == 0, ran.stderr
-    told = "copies of 'income' tell the true values"
+    told = "copies of 'income' disclose the true values"
     assert ("refuse" in ran.stdout and told in ran.stdout) == (share > 0)
     released = riskweighted(
         "release", "results/study", "--out", "pack", cwd=tmp_path, columns=200, before=installed

@@ -331,7 +331,7 @@ def test_a_threshold_on_a_measure_that_went_is_told_the_one_under_the_survey_wei
         ({"survey": "w", "replicates": ["w", "nope"], "replication": "brr"}, "nope"),
         (
             {"survey": "w", "replicates": "r*", "strata": "h", "replication": "brr"},
-            "replicate weights stand in place of strata",
+            "replicate weights replace strata",
         ),
         ({"regressions": "job ~ age"}, "regressions must be a list, got str"),
         ({"regressions": [3]}, "each of regressions must be text, got int"),

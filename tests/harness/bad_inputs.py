@@ -1112,7 +1112,7 @@ UNITS = {
         "id = 'group'",
         "",
         {},
-        "which leaves with new numbers",
+        "released with new numbers",
     ),
     "a role with gaps": (
         "id = 'house'\nrole = 'place'\nfirst = 'head'",

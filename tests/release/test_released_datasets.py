@@ -51,7 +51,7 @@ def test_each_dataset_has_the_same_rows_in_an_order_of_its_own(tmp_path):
         )
         orders.append(frame["income"].rank().to_numpy() - aligned["income"].rank().to_numpy())
     assert not np.array_equal(orders[0], orders[1])
-    assert "leave shuffled" in (pack / "sign_off.md").read_text()
+    assert "also shuffled" in (pack / "sign_off.md").read_text()
     assert len(check_release(pack, run)) == 3
 
 
@@ -192,7 +192,7 @@ def test_a_hidden_predictor_that_is_told_is_refused_unless_it_is_declared(tmp_pa
         {**run.tables, "risk": pd.concat([run.tables["risk"], as_table([row])], ignore_index=True)}
     )
     with pytest.raises(
-        InputError, match=r"tell 'age', which is not released, of 3\.4 % of the records"
+        InputError, match=r"disclose 'age', which is not released, of 3\.4 % of the records"
     ):
         release_run(told, tmp_path / "pack", schemes=["pairwise"])
     assert not (tmp_path / "pack").exists()
@@ -204,7 +204,9 @@ def test_a_hidden_predictor_that_is_told_is_refused_unless_it_is_declared(tmp_pa
     sheet = (
         release_run(declared, tmp_path / "pack", schemes=["pairwise"]).folder / "sign_off.md"
     ).read_text()
-    assert r"age is not released, and the datasets may tell it: it is on every \*door\*" in sheet
+    assert (
+        r"age is not released, and the datasets may disclose it: it is on every \*door\*" in sheet
+    )
 
 
 @pytest.mark.slow
@@ -219,8 +221,8 @@ def test_a_derived_column_is_declared_on_the_sign_off_sheet(tmp_path, monkeypatc
         release_run(declared, tmp_path / "pack", schemes=["pairwise"]).folder / "sign_off.md"
     ).read_text()
     assert (
-        r"size leaves unaltered, or is read by the model, although it gives a synthesized "
-        r"variable away: it is on every \*door\*" in sheet
+        r"size is released unaltered, or is read by the model, although it discloses a "
+        r"synthesized variable: it is on every \*door\*" in sheet
     )
     manifest["settings"]["release"]["derived"] = {"nope": "x"}
     with pytest.raises(InputError, match="'nope'"):

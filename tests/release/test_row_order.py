@@ -215,24 +215,24 @@ def test_of_an_older_pack_it_is_said_what_it_gives_away(run, tmp_path, monkeypat
     lines = [line for line in asked.stderr.splitlines() if line.startswith("earlier version: ")]
     assert isinstance(asked.exception, InputError)
     for what in (
-        "numbers that were found in the data stand in 'synthesizer.support'",
-        "'report.html': bounds that were found in the data",
-        "(and 1 more): rows stand in the order of the file, which is that of 'household', "
+        "numbers that were found in the data are in 'synthesizer.support'",
+        "'report.html': it holds bounds that were found in the data",
+        "(and 1 more): rows are in the order of the file, which is that of 'household', "
         "'person', 'group', 'place', 'key', 'income'",
-        "'household', 'person' leaves with its numbers",
-        "the levels of 'place' stand as they first appear",
-        "cannot be told from a pack",
+        "'household', 'person' is released with its numbers",
+        "the levels of 'place' are in the order in which they first appear",
+        "a pack does not show whether",
     ):
         assert sum(what in line for line in lines) == 1, what
     assert len(lines) == 6
     with pytest.raises(
-        InputError, match=r"made by an earlier version.*rows stand in the order of the file"
+        InputError, match=r"made by an earlier version.*rows are in the order of the file"
     ):
         check_release(tmp_path / "pack", run)
     for name in ("csv", "parquet"):  # the same pack with its rows by what was drawn
         file = tmp_path / "pack" / "data" / "unweighted" / f"synthetic_unweighted_1.{name}"
         write_table(read_table(file).sort_values("income", ignore_index=True), file)
-    with pytest.raises(InputError, match=r"rows stand in an order that is that of .*'income'"):
+    with pytest.raises(InputError, match=r"rows are in the order of .*'income'"):
         check_release(tmp_path / "pack", run)
 
 
@@ -300,7 +300,7 @@ def test_a_column_in_the_order_of_the_file_has_new_numbers_or_is_refused_or_decl
     assert numbered_columns(study, measured) == ["household"]
     (line,) = order_told(study, measured)
     assert (
-        "'person' leaves unaltered and stands in the order of the file, which tells 'income'"
+        "'person' is released unaltered and in the order of the file, which discloses 'income'"
         in line
     )
     declared = made_study(Path(), derived={"person": "a test", "household": "a test"})

@@ -60,7 +60,7 @@ def leaving(run, data):
 def test_the_id_leaves_and_role_is_unaltered(run, data):
     assert run.study.unaltered(data) == ["relation", "region"]
     assert run.study.released(data) == ["house", "relation", "age", "rent", "region"]
-    with pytest.raises(InputError, match="which leaves with new numbers"):
+    with pytest.raises(InputError, match="which is released with new numbers"):
         make_study(SETTINGS | {"scenario": SETTINGS["scenario"] | {"known": ["house"]}})
 
 
@@ -135,7 +135,7 @@ def test_units_alone_are_told_how_they_become_fewer(data):
     told = Statistic(UNIQUES.key).label
     risk = risk.assign(measure=told, variable=None, parameter=None, term=None)
     why = refusal(SimpleNamespace(study=study, tables={"risk": risk}, verdicts=()), None, [])
-    assert "20.0 % of the records are of units that are composed as no other one" in why
+    assert "20.0 % of the records are of units with a unique composition" in why
     assert "[units] coarsen" in why
     whole = {"release": {"L": 2, "unique_share": 0.5}}
     assert list(_units_alone(make_study(SETTINGS | whole), odd)) == []

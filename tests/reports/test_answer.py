@@ -194,7 +194,7 @@ def test_who_passes_without_a_threshold_on_utility_is_not_judged_on_it(
         assert (
             ("no threshold" in " ".join(row[0] for row in figures))
             == unlimited
-            == ("passing says nothing of the cost" in section)
+            == ("passing does not judge the cost" in section)
         )
         costs = [cell for row in figures if row[0].startswith("Cost") for cell in row[1:]]
         assert len(costs) == 6

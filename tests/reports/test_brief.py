@@ -276,7 +276,7 @@ def test_a_predictor_that_is_told_refuses_its_scheme_until_it_is_declared():
         == PASS
     )
     hidden = dataclasses.replace(run, tables=tables)
-    assert "tell 'age', which is not released, of 22.0 %" in " ".join(brief(hidden))
+    assert "disclose 'age', which is not released, of 22.0 %" in " ".join(brief(hidden))
     assert next(brief(hidden)).startswith("unweighted  refuse ")
     assert "'age'" in refusal(hidden, None, ["unweighted"])
     assert refusal(hidden, None, ["pairwise"]) is None

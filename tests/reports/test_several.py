@@ -171,7 +171,7 @@ def test_every_measure_has_one_entry_in_the_glossary(pages):
         wanted = {
             "Distance of its table over chance (S_pMSE)",
             "Distance of its table with another variable over chance (S_pMSE)",
-            "How well a model tells the files apart, over chance (pMSE ratio)",
+            "How well a model distinguishes the files, over chance (pMSE ratio)",
             "Expected match risk",
         }
         assert wanted <= set(terms)

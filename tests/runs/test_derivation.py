@@ -84,7 +84,7 @@ def test_two_columns_that_add_up_are_refused_with_the_share_and_the_advice(setti
 
 def test_every_column_of_a_relation_is_declared_with_a_reason():
     columns = ["wages", "other"]
-    with pytest.raises(InputError, match="give away"):
+    with pytest.raises(InputError, match="together they disclose"):
         check_study(
             study(release={"L": 2, "columns": columns, "derived": {"wages": "they are public"}}),
             people(),

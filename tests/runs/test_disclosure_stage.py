@@ -64,7 +64,7 @@ def test_what_is_refused_does_not_leave_until_it_is_accepted_with_a_reason(tmp_p
     told = run.tables["disclosure_verdicts"].assign(verdict="refuse", reasons="mean D is 0.300")
     with pytest.raises(
         InputError,
-        match=r"'pairwise' are refused for what they give away beyond inference: mean D is 0\.300",
+        match=r"'pairwise' are refused for disclosure beyond inference: mean D is 0\.300",
     ):
         release_run(
             run.with_tables({**run.tables, "disclosure_verdicts": told}),
@@ -72,7 +72,7 @@ def test_what_is_refused_does_not_leave_until_it_is_accepted_with_a_reason(tmp_p
             schemes=["pairwise"],
         )
     told = told.assign(verdict="not judged", reasons="no fit and no folds")
-    with pytest.raises(InputError, match="not judged for what they give away"):
+    with pytest.raises(InputError, match="not judged for disclosure beyond inference"):
         release_run(
             run.with_tables({**run.tables, "disclosure_verdicts": told}),
             tmp_path / "pack",

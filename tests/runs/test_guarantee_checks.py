@@ -168,7 +168,7 @@ def test_whole_numbers_of_a_described_file_are_public_by_their_stated_type_alone
         ([], ["the columns 'region'", "not declared public", 'public = ["region"]']),
         (["jobs"], ["names 'jobs'", "its numbers are not public"]),
         (["nope"], ["names 'nope'", "'region'"]),
-        (["region", "twice"], ["'twice'", "gives away", "no reason makes it public"]),
+        (["region", "twice"], ["'twice'", "discloses", "no reason makes it public"]),
         ("region", None),
         (["region", "rent"], None),
     ],

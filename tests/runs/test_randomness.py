@@ -173,7 +173,7 @@ def test_a_copy_is_refused_before_any_fit(known):
         "scenario": {"known": known, "synthetic": "income"},
         "release": {"L": 3, "columns": ["copy"]},
     }
-    with pytest.raises(InputError, match="'copy' is to be released unaltered, but it gives away"):
+    with pytest.raises(InputError, match="'copy' is to be released unaltered, but it discloses"):
         check_study(make_study(settings), data)
     with pytest.raises(InputError, match="'nope'"):
         check_study(make_study(SHORT | {"release": {"L": 3, "columns": ["nope"]}}), data)

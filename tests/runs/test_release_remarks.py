@@ -68,12 +68,12 @@ def test_a_weight_on_offer_is_said_to_single_out_and_none_that_leaves_is_offered
     said = told(data, ["wage"])
     (line,) = (line for line in said.splitlines() if "weight_x" in line)
     alone = int((data.groupby(["region", "weight_x"])["wage"].transform("size") == 1).sum())
-    assert f"0 records are alone in what leaves now, with weight_x (weight) {alone:,}" in line
+    assert f"0 records are alone in what is released now, with weight_x (weight) {alone:,}" in line
     assert "weight_x" not in told(data, ["wage"], columns=["weight_x"])
 
 
 def test_one_record_that_is_alone_is_one():
-    assert "1 record is alone in what leaves now" in told(
+    assert "1 record is alone in what is released now" in told(
         panel().assign(one=np.arange(N) == 0), ["wage"], columns=["one"]
     )
 

@@ -129,7 +129,7 @@ def test_a_run_meets_its_target_and_goes_on_where_it_stopped(tmp_path, confident
                 "family": None,
                 "constraints": {"information": 1.0},
             },
-            "constraints stand beside a target",
+            "constraints need a target",
         ),
     ],
 )

@@ -78,7 +78,7 @@ def test_the_codebook_says_what_the_columns_are_to_the_units(pack):
     assert "7000" not in str(book.loc["house", "values"])
     assert book["in units"].str.partition(":")[0].to_dict() == {
         "house": "names the unit",
-        "relation": "role; every unit has 'head' once, which stands first",
+        "relation": "role; every unit has 'head' once, listed first",
         "region": "the same for all of a unit",
         "rent": "the same for all of a unit",
         "age": "of each record",

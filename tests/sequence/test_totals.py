@@ -137,5 +137,5 @@ def test_what_is_counted_must_leave(data):
     settings = {"known": ["relation"], "synthetic": ["rent", "age"], "radius": 0.2}
     without = {"name": "sequential", "variables": SETTINGS["synthesizer"]["variables"]}
     study = make_study(SETTINGS | {"units": units, "scenario": settings, "synthesizer": without})
-    with pytest.raises(InputError, match="'region', which does not leave"):
+    with pytest.raises(InputError, match="'region', which is not released"):
         check_study(study, data)

@@ -273,5 +273,5 @@ def test_a_rule_of_what_does_not_leave_is_refused():
     data = obeying()
     rules = {"gaps": [{"of": "age", "from": "last", "most": 90}]}
     units = {**SETTINGS["units"], "order": ["line"], "rules": rules}
-    with pytest.raises(InputError, match="'line', which does not leave"):
+    with pytest.raises(InputError, match="'line', which is not released"):
         check_study(make_study(SETTINGS | {"units": units}), data)

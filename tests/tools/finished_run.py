@@ -36,7 +36,7 @@ _SMALL = dict.fromkeys(
     ),
     "a few records of a test",
 )
-ACCEPTED = {"accept": _SMALL}  # so few records never show that little is given away
+ACCEPTED = {"accept": _SMALL}  # so few records never show that little is disclosed
 SETTINGS = {
     "data": {"path": "data.csv"},
     "scenario": {"known": ["group"], "synthetic": "income"},

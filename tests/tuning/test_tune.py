@@ -445,7 +445,7 @@ def test_centred_families_limit_what_is_learned_and_leave_the_model_straight(
     assert centred.met
     assert next(iter(centred.fit.blocks.values())).centring is not None
     assert centred.scheme.startswith("mix+(")
-    with pytest.raises(InputError, match="as it would find a stranger"):
+    with pytest.raises(InputError, match="as it would a stranger"):
         rw.tune(
             synthesizer, counts, SCENARIO, target="isolated-risk", target_max=0.01, family="mix+"
         )

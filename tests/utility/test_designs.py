@@ -200,7 +200,7 @@ WITH = RECORDS.assign(
             {"replicates": ["r1", "n_all"], "replicate_factors": [1.0, 2.0, 3.0]},
             "one number >= 0 or 2, one for each replicate, got 3",
         ),
-        ({"replicates": ["r1", "r2"], "strata": "h"}, "stand in place of strata"),
+        ({"replicates": ["r1", "r2"], "strata": "h"}, "replicate weights replace strata"),
         ({"replication": "brr"}, "name their columns in replicates"),
     ],
 )

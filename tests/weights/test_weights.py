@@ -344,7 +344,7 @@ def test_a_cluster_has_the_smallest_weight_of_its_members():
     alpha = pd.Series([0.9, 0.2, 0.5, 0.7, 0.4], list("abcde"), name="alpha")
     houses = pd.Series([1, 2, 1, np.nan, np.nan], list("abcde"))
     assert rw.cluster_weights(alpha, houses).tolist() == [0.5, 0.2, 0.5, 0.4, 0.4]
-    with pytest.raises(InputError, match="on the index of the 5 weights, got 5 on another index"):
+    with pytest.raises(InputError, match="have the index of the 5 weights, got 5 on another index"):
         rw.cluster_weights(alpha, houses.reset_index(drop=True))
 
 
