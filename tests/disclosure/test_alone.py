@@ -34,7 +34,7 @@ def test_the_columns_that_leave_rows_alone_are_named_with_what_they_cost():
 
 
 def test_they_are_warned_of_and_others_are_not():
-    with pytest.warns(rw.SingletonWarning, match="'weight' leaves 100%"):
+    with pytest.warns(rw.SingletonWarning, match="'weight' released, 100%"):
         warn_of_columns_causing_uniques(DATA, ["region", "weight"])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
