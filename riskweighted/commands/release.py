@@ -1,6 +1,6 @@
 """``riskweighted release``."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -133,9 +133,8 @@ def release(
             reporter=reporter(),
         )
         compared, failing = pack.check, dict(pack.failing)
-    rows = compared.assign(scheme=compared["file"].str.split("/").str[1]).groupby(
-        "scheme", sort=False
-    )
+    finished = load_run(run)
+    rows = compared.groupby(schemes_of(compared["file"], finished.schemes), sort=False)
     columns = {
         "files": rows.size(),
         "most equal rows": rows["equal to the confidential value"].max(),
@@ -158,12 +157,19 @@ def release(
             f"warning: {name} does not pass: {why}; that was accepted, and sign_off.md holds the "
             "reason"
         )
-    finished = load_run(run)
     told = _told(table, finished)
     for line in verdict_lines(told, _why(failing, accept_fail) or _warned(told, finished)):
         print_info(line)
     print_info(f"Next: a person looks at what {as_argument(f'{out}/sign_off.md')} names, and signs")
     print_result(f"Released to {out}/")
+
+
+def schemes_of(files: "pd.Series", schemes: Sequence[str]) -> "pd.Series":
+    """The scheme of each file of a pack, whose name lacks brackets and plus signs."""
+    from riskweighted.weights.scheme_names import stem_of
+
+    named = {stem_of(name): name for name in schemes}
+    return files.str.split("/").str[1].map(named).rename("scheme")
 
 
 def _told(table: "pd.DataFrame", run: "FinishedRun") -> dict[str, tuple[str, str]]:

@@ -277,7 +277,13 @@ def refit_without(
         alphas.iloc[others] = rest[names].to_numpy()
     alphas.iloc[gone] = 0.0
     made: Any = alphas
-    prepared = prepare_sequence(fit.synthesizer, confidential, fit.survey, alphas)  # type: ignore[arg-type]  # scores are learned once
+    prepared = prepare_sequence(
+        fit.synthesizer,
+        confidential,
+        fit.survey,  # type: ignore[arg-type]
+        alphas,  # scores are learned once
+        of_true_units=False,
+    )
     if weighting is not None and is_centred(weighting.scheme):
         by_value = world_functions(
             weighting.world or world,

@@ -163,7 +163,7 @@ class Contents:
         members, both with the id.
         """
         units, study = self.run.study.units, self.run.study
-        every = [str(name) for name in self.datasets[self.schemes[0]][0]]
+        every = [str(name) for name in next(iter(self.datasets.values()))[0]]
         if units is None or study.release.layout == "long":
             return {"": every}
         of_unit = {*units.unit_level, *units.totals}

@@ -224,11 +224,8 @@ def make_members(
     rules: UnitRules,
 ) -> Members:
     """The checked units of the data, and what is read of other members: by the recipes of the
-    predictors and of all variables; refuses data in which `totals` or `rules` do not hold.
+    predictors and of all variables.
     """
-    for total in totals:
-        total.check(confidential, held.unit)
-    rules.check(confidential, held)
     if strange := [name for name in recipes if name == units.id]:
         raise InputError(
             f"{listing(strange)} names the units and predicts nothing: leave it out of predictors"

@@ -55,17 +55,21 @@ def prepare_sequence(
     confidential: pd.DataFrame,
     survey: str | pd.Series | np.ndarray | None = None,
     alphas: pd.DataFrame | None = None,
+    *,
+    of_true_units: bool = True,
 ) -> PreparedSequence:
     """Data checked, with survey weights if any, the models of a chain chosen, and every block
     prepared.
 
-    `alphas` (n, V): risk weights under which a learned part is made, 1 where none are given.
+    `alphas` (n, V): risk weights under which a learned part is made, 1 where none are given;
+    `of_true_units`: whether totals and rules of units must hold, which they need not in a unit that
+    is left out and holds values of others.
     InputError says what is wrong with data, rules or weights; of a chain it names the variable.
     """
     check_declared(declared)
     require_columns(confidential, [], "confidential data")
     if isinstance(declared, Chain):
-        return _of_chain(declared, confidential, survey, alphas)
+        return _of_chain(declared, confidential, survey, alphas, of_true_units)
     return sequence_of(prepare_model(declared, confidential, survey))
 
 
@@ -116,6 +120,7 @@ def _of_chain(
     confidential: pd.DataFrame,
     survey: str | pd.Series | np.ndarray | None,
     alphas: pd.DataFrame | None,
+    of_true_units: bool,
 ) -> PreparedSequence:
     """The blocks of every variable, one variable after the other."""
     if isinstance(survey, str) and survey in chain.variables:
@@ -140,6 +145,10 @@ def _of_chain(
         totals = make_totals(units, chain, recipes, confidential)
         held = units.check(confidential, chain.variables)
         rules = make_unit_rules(units, chain, confidential, held)
+        if of_true_units:
+            for total in totals:
+                total.check(confidential, held.unit)
+            rules.check(confidential, held)
         members = make_members(units, held, confidential, recipes, chain.variables, totals, rules)
         if rules.violations != VIOLATIONS[0]:
             for name, left in aside.items():

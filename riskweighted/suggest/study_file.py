@@ -607,7 +607,7 @@ def _units(suggestion: Suggestion) -> list[str]:
     lines = ["[units]"]
     for setting in dataclasses.fields(suggestion.together):
         value = getattr(suggestion.together, setting.name)
-        if value != setting.default and value != ():
+        if value not in (setting.default, (), {}):
             value = list(value) if isinstance(value, tuple) else value
             lines += _set(setting.name, value, _OF_UNITS.get(setting.name, ""))
     return lines

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import warnings
 
+import pandas as pd
 import pytest
 from command_line import LOG_LINE, riskweighted, without_log
 from finished_run import confidential_data, finished_run
@@ -19,6 +20,7 @@ from typer.testing import CliRunner
 
 from riskweighted.commands.main import PANELS, app, main
 from riskweighted.commands.registering import EXAMPLES, EXIT_CODES
+from riskweighted.commands.release import schemes_of
 from riskweighted.commands.terminal import default_out
 from riskweighted.common.errors import InputError
 
@@ -336,6 +338,13 @@ def test_json_of_a_finished_run(tmp_path):
         cwd=tmp_path,
     )
     assert only_json(pack, "release")["check"][0]["files"] == 3
+
+
+@pytest.mark.quick
+def test_files_of_a_pack_are_of_the_schemes_of_the_run():
+    files = pd.Series(["data/mix-plus-t-0.5/x.csv", "data/unweighted/y.csv"])
+    schemes = ["unweighted", "mix+(t=0.5)"]
+    assert schemes_of(files, schemes).tolist() == ["mix+(t=0.5)", "unweighted"]
 
 
 @pytest.mark.slow

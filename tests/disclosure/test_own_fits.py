@@ -4,6 +4,7 @@ import functools
 import math
 from dataclasses import replace
 
+import houses
 import numpy as np
 import pandas as pd
 import pytest
@@ -33,6 +34,7 @@ from riskweighted.disclosure.own_fit import (
 )
 from riskweighted.disclosure.own_packs import DisclosureEstimate, OwnPacks, quantile_of_look
 from riskweighted.disclosure.policy import DisclosureSettings
+from riskweighted.disclosure.refits import refit_without
 from riskweighted.intruder.world import make_world
 from riskweighted.risk.kernels.draws import smoothed_weights
 from riskweighted.sampling.loo import importance_weights
@@ -596,3 +598,34 @@ def test_the_narrower_radius_is_the_same_wherever_its_search_begins(begin, data,
 
 def radius_step(coding, wide):
     return round(math.log(wide / float(coding.world.scenario.radius_of("income")), 1.5))
+
+
+def test_a_unit_is_left_out_although_the_values_in_its_place_break_totals_and_rules():
+    data = houses.households()
+    data["ages"] = data.groupby("house")["age"].transform("sum").round(1)
+    gap = {"of": "age", "from": "head", "where": "relation == 'child'", "most": -2}
+    units = rw.Units(
+        "house",
+        "relation",
+        "head",
+        unit_level=["region", "rent"],
+        totals={"ages": {"sum": "age"}},
+        rules={"gaps": [gap]},
+    )
+    models = {name: {"model": "linear-regression"} for name in ("rent", "age")}
+    chain = rw.load_synthesizer("sequential")(["rent", "age"], ["region"], models, units=units)
+    fit = rw.fit(chain, data, random_seed=1, draws=100, tune=100, chains=2)
+    scenario = rw.Scenario(known=["region"], synthetic=["rent", "age"], radius=0.2)
+    gone = np.flatnonzero(data["house"] == data["house"][0])
+    without = refit_without(
+        fit, make_world(data, scenario, units), gone, None, np.random.default_rng(1)
+    )
+    assert (without.alphas.iloc[gone] == 0).all(axis=None)
+    with pytest.warns(rw.UnitsWarning, match="was broken by"):  # as first drawn
+        (drawn,) = without.synthesize(1, random_seed=2)
+    assert drawn.groupby("house")["age"].sum().round(1).tolist() == pytest.approx(
+        drawn.groupby("house")["ages"].first().tolist()
+    )
+    wrong = data.assign(ages=data["ages"] + 1)
+    with pytest.raises(rw.InputError, match="does not hold in 60 of 60 units"):
+        rw.fit(chain, wrong, random_seed=1)

@@ -413,7 +413,7 @@ def test_given_heaping_begins_with_the_precision(positive):
 
 @pytest.mark.parametrize("name", ["two-part", "transformation"])
 def test_every_setting_stands_in_the_catalogue(name):
-    start = CATALOGUE.index(f"| `{name}` | default | |")
+    start = CATALOGUE.index(f"| `{name}` | default | meaning |")
     rows = CATALOGUE[start:].split("\n\n")[0].splitlines()[2:]
     assert sorted(row.split("`")[1] for row in rows) == sorted(_settings_of(name))
 

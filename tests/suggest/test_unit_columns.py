@@ -1,11 +1,16 @@
 """Units that `init` finds: what tells their members' order and roles, and what is none."""
 
+import tomllib
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import riskweighted as rw
+from riskweighted.runs.study import make_study
 from riskweighted.suggest.columns import look_at
+from riskweighted.suggest.study_file import study_file_text
 from riskweighted.suggest.suggestion import suggest
 from riskweighted.suggest.unit_columns import numbers_members, units_among
 
@@ -91,6 +96,9 @@ def test_members_columns_that_leave_few_units_alike_do_not_leave():
     )
     made = suggest(data, look_at(data), ["wage"])
     assert made.together.id == "person"
+    text = study_file_text(made, Path("file.csv"), Path())
+    assert "units" in tomllib.loads(text)
+    assert make_study(tomllib.loads(text)).units == made.together
     assert made.known == ("region",)
     assert "job" not in {*made.predictors, *made.known}
     assert "a unique composition" in made.left_out["job"]
