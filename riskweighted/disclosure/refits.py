@@ -278,9 +278,9 @@ def refit_without(
     alphas.iloc[gone] = 0.0
     made: Any = alphas
     prepared = prepare_sequence(
-        fit.synthesizer,
+        fit.synthesizer,  # type: ignore[arg-type]
         confidential,
-        fit.survey,  # type: ignore[arg-type]
+        fit.survey,
         alphas,  # scores are learned once
         of_true_units=False,
     )
