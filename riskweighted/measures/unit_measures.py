@@ -99,13 +99,11 @@ def of_regressions(context: Context) -> Iterator[Value]:
     from riskweighted.utility.within_units import random_intercept
 
     of = context.world.arrangement
-    for analysis in context.subject.analyses if of is not None else ():
-        if of is not None and not analysis.logistic:
-            drawn = [
-                random_intercept(residuals_of(analysis, frame), of) for frame in context.synthetic
-            ]
-            value, formula = float(np.mean(drawn)), analysis.formula
-            yield Value(INTERCEPT, value, analysis.response, term=formula)
+    if of is None:
+        return
+    for analysis in (each for each in context.subject.analyses if not each.logistic):
+        drawn = [random_intercept(residuals_of(analysis, frame), of) for frame in context.synthetic]
+        yield Value(INTERCEPT, float(np.mean(drawn)), analysis.response, term=analysis.formula)
 
 
 _within = partial(

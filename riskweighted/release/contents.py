@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -164,8 +164,9 @@ class Contents:
         """
         units, study = self.run.study.units, self.run.study
         every = [str(name) for name in next(iter(self.datasets.values()))[0]]
-        if units is None or study.release.layout == "long":
+        if study.release.layout == "long":
             return {"": every}
+        assert units is not None
         of_unit = {*units.unit_level, *units.totals}
         return {
             UNITS: [name for name in every if name == units.id or name in of_unit],
@@ -176,21 +177,23 @@ class Contents:
         """A file's columns of datasets; of units one row each."""
         if not part:
             return datasets
-        units, names = self.run.study.units, self.parts[part]
+        units = self.run.study.units
         assert units is not None
         assert isinstance(datasets, Datasets)
-        keep = ~datasets.base[units.id].duplicated() | (part == MEMBERS)
-        taken = datasets.only(names)
+        taken = datasets.only(self.parts[part])
+        if part == MEMBERS:
+            return taken
+        first = ~taken.base[units.id].duplicated()
         return Datasets(
-            taken.base[keep].reset_index(drop=True),
+            taken.base[first].reset_index(drop=True),
             (
-                {name: column[keep.array].reset_index(drop=True) for name, column in each.items()}
+                {name: column[first.array].reset_index(drop=True) for name, column in each.items()}
                 for each in taken.altered
             ),
         )
 
-    def writer(self, scheme: str, part: str = "") -> DatasetWriter:
-        """What writes a file of the datasets of a scheme, in every format."""
+    def writer(self, scheme: str, part: str) -> DatasetWriter:
+        """What writes a file of each dataset of a scheme, in every format."""
         datasets = self.part(self.datasets[scheme], part)
         return DatasetWriter(datasets, layout=self.layout, variables=self.described)
 
@@ -419,19 +422,11 @@ def _write_datasets(
     format.
     """
     files: dict[str, list[Dataset]] = {name: [] for name in contents.formats}
+    writer = cache(partial(contents.writer, scheme))
     for file in dataset_files(contents, scheme):
         files[file.format].append(file)
-    for part in contents.parts:
-        missing = [
-            file
-            for each in files.values()
-            for file in each
-            if file.part == part and file.name not in hashes
-        ]
-        writer = contents.writer(scheme, part) if missing else None
-        for file in missing:
-            assert writer is not None
-            writer.write(file.number, folder / file.name, label=file.label)
+        if file.name not in hashes:
+            writer(file.part).write(file.number, folder / file.name, label=file.label)
     runnable = _runnable_columns(contents.datasets[scheme][0])
     write_file(
         folder / "data" / stem_of(scheme) / "README.txt",
@@ -443,8 +438,9 @@ def _write_datasets(
 def _linked(contents: Contents) -> Linked | None:
     """What code that reads two files of a dataset joins them by."""
     units = contents.run.study.units
-    if units is None or UNITS not in contents.parts:
+    if UNITS not in contents.parts:
         return None
+    assert units is not None
     return Linked(units.id, contents.parts[UNITS], contents.parts[MEMBERS])
 
 

@@ -18,6 +18,7 @@ asked where the run's tables are made again (`riskweighted.disclosure.copy_check
 import json
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -383,9 +384,9 @@ def _hashes_of_datasets(contents: Contents, there: Mapping[str, Path]) -> dict[s
             raise refusal(
                 files[0].name if files else _MANIFEST, "a dataset of a scheme that is not released"
             )
-        writers = {part: contents.writer(scheme, part) for part in contents.parts}
+        writer = cache(partial(contents.writer, scheme))
         for file in files:
-            if not writers[file.part].is_in(_file(there, file.name), file.number, label=file.label):
+            if not writer(file.part).is_in(_file(there, file.name), file.number, label=file.label):
                 raise refusal(file.name, "not what the run makes")
             hashes[file.name] = file_hash(there[file.name])
     return hashes

@@ -13,11 +13,7 @@ from riskweighted.common.frames import require_columns
 from riskweighted.common.groups import most_categories
 from riskweighted.common.survey_weights import survey_weights
 from riskweighted.contract.categories import categories_of
-from riskweighted.contract.synthesizer import (
-    Synthesizer,
-    keeps_true_values,
-    probability_mass,
-)
+from riskweighted.contract.synthesizer import Synthesizer, keeps_true_values, probability_mass
 from riskweighted.contract.vector_layout import n_parameters
 from riskweighted.design.design import Design
 from riskweighted.design.level_weights import SPARSE, level_members, sparse_levels
@@ -268,8 +264,12 @@ def _hits_points(synthesizer: Synthesizer, column: pd.Series) -> bool:
     """Whether drawn values can be exactly zero: whole numbers are rounded, a model may draw from
     listed values or counts, and it may say that it has a part for zeros.
     """
-    whole = pd.api.types.is_integer_dtype(column.dtype) or probability_mass(synthesizer)
-    return whole or keeps_true_values(synthesizer) or getattr(synthesizer, "draws_points", False)
+    return (
+        pd.api.types.is_integer_dtype(column.dtype)
+        or probability_mass(synthesizer)
+        or keeps_true_values(synthesizer)
+        or getattr(synthesizer, "draws_points", False)
+    )
 
 
 def _sparse_levels(

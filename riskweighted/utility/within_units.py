@@ -35,8 +35,7 @@ def intraclass(values: np.ndarray, of: Arrangement) -> float:
     if len(units) < _FEWEST:
         return np.nan
     numbers, unit = values[kept], np.searchsorted(units, of.unit[kept])
-    means = np.bincount(unit, numbers) / np.bincount(unit)
-    within = ((numbers - means[unit]) ** 2).sum() / (len(numbers) - len(units))
+    within = _within(numbers, unit, np.bincount(unit, numbers) / np.bincount(unit))
     total = numbers.var(ddof=1)
     return float(1 - within / total) if total > 0 else np.nan
 
@@ -52,10 +51,15 @@ def random_intercept(residuals: np.ndarray, of: Arrangement) -> float:
         return np.nan
     numbers = residuals[there]
     means = np.bincount(unit, numbers) / sizes
-    within = ((numbers - means[unit]) ** 2).sum() / (len(numbers) - len(units))
+    within = _within(numbers, unit, means)
     between = (sizes * (means - numbers.mean()) ** 2).sum() / (len(units) - 1)
     typical = (len(numbers) - (sizes**2).sum() / len(numbers)) / (len(units) - 1)
     return float(np.sqrt(max((between - within) / typical, 0.0)))
+
+
+def _within(numbers: np.ndarray, unit: np.ndarray, means: np.ndarray) -> float:
+    """The mean square of numbers (m,) about the means of their units (H,)."""
+    return float(((numbers - means[unit]) ** 2).sum() / (len(numbers) - len(means)))
 
 
 def share_alike(codes: np.ndarray, of: Arrangement) -> float:
